@@ -1,0 +1,62 @@
+# steinsdr: `make help` lists what can be made. Everything runs inside .venv.
+
+PYTHON      ?= python3
+JOBS        ?= 2
+PYTEST_ARGS ?=
+VENV        := .venv
+BIN         := $(VENV)/bin
+STAMP       := $(VENV)/.installed
+
+# One thread per process: the same numbers everywhere, and no fight between workers.
+test book: export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install test book bench lint format clean
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP)  ## Create .venv with the locked versions (again when the lock changes)
+	@:
+
+# The build backend comes from the lock too, hence two steps and no build isolation.
+PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+
+$(STAMP): pyproject.toml constraints.txt
+	@echo "Installing the locked versions into $(VENV): a few minutes, once."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP_INSTALL) setuptools wheel
+	@$(PIP_INSTALL) --no-build-isolation -e '.[dev]'
+	@touch $@
+
+test: install  ## Run the tests, the doctests and the notebooks
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope $(PYTEST_ARGS)
+
+# Executed notebooks are cached, but the cache does not see a change of package, results or lock:
+# drop it then. Old pages are removed each time, or stale numbers and warnings would survive.
+CACHE_KEY = $(shell find steinsdr book/results book/paper constraints.txt $(STEINSDR_DATA) -type f \
+	-not -name '*.pyc' 2>/dev/null | LC_ALL=C sort | xargs cksum | cksum | tr ' ' -)
+
+book: install  ## Execute the notebooks, build the book in _build/html and check its pages
+	@mkdir -p _build
+	@test "$$(cat _build/.cache-key 2>/dev/null)" = "$(CACHE_KEY)" || rm -rf _build/.jupyter_cache
+	@echo "$(CACHE_KEY)" > _build/.cache-key
+	@rm -rf _build/html _build/.doctrees _build/jupyter_execute
+	$(BIN)/jupyter-book build . -W -n --keep-going
+	$(BIN)/python tests/check_html.py _build/html
+
+bench: install  ## Measure speed and memory against bare matrix products
+	$(BIN)/python tests/bench/run.py
+
+lint: install  ## Check style, docstrings and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: install  ## Format the code and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Remove the book and all caches, but not .venv
+	rm -rf _build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,152 @@
+"""The contract of the notebooks: executed, thin, parameterized, checked (see CONTRIBUTING.md)."""
+
+import ast
+import copy
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+FOLDER = Path(__file__).parent.parent / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+MAX_CELLS, MAX_LINES = 25, 150
+PARAMETER = re.compile(r"[a-z]\w*: [\w\[\], |]+ = .+  # \S.*")
+
+
+def tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def definitions(source):
+    """Names of functions and classes that a cell defines; IPython magics are left out."""
+    python = "\n".join("pass" if re.match(r"\s*[%!]", s) else s for s in source.splitlines())
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [node.name for node in ast.walk(ast.parse(python)) if isinstance(node, kinds)]
+
+
+def contract_violations(notebook):
+    """Sentences, one for each way in which a notebook breaks the contract."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    lines = sum(bool(line.strip()) for cell in code for line in cell.source.splitlines())
+    if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
+        yield "it was not executed from top to bottom in a fresh kernel"
+    if any(output.output_type == "error" for cell in code for output in cell.outputs):
+        yield "it stores an error"
+    if len(code) > MAX_CELLS:
+        yield f"it has {len(code)} code cells, more than {MAX_CELLS}"
+    if lines > MAX_LINES:
+        yield f"it has {lines} lines of code, more than {MAX_LINES}"
+    for name in (name for cell in code for name in definitions(cell.source)):
+        yield f"it defines {name}: logic belongs in the package"
+    parameters = [cell for cell in code if "parameters" in tags(cell)]
+    if len(parameters) != 1:
+        yield f"{len(parameters)} cells are tagged parameters, not one"
+    for line in (line for cell in parameters for line in cell.source.splitlines()):
+        if not PARAMETER.fullmatch(line):
+            yield f"not `name: type = value  # meaning`: {line!r}"
+    if not any("NBVAL_CHECK_OUTPUT" in c.source or "nbval-check-output" in tags(c) for c in code):
+        yield "no cell has its output checked"
+
+
+def test_there_are_notebooks():
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_keeps_the_contract(path):
+    assert list(contract_violations(nbformat.read(path, as_version=4))) == []
+
+
+# Planted violations: a good notebook, then one defect at a time.
+
+
+@pytest.fixture
+def good():
+    parameters = new_code_cell("n: int = 300  # sample size\nlaw: str = 'a'  # law of x")
+    parameters.metadata.tags = ["parameters"]
+    check = new_code_cell("# NBVAL_CHECK_OUTPUT\n%precision 3\nprint(n)")
+    check.outputs = [new_output("stream", text="300\n")]
+    for count, cell in enumerate([parameters, check], start=1):
+        cell.execution_count = count
+    return new_notebook(cells=[new_markdown_cell("# Title"), parameters, check])
+
+
+def test_good_notebook_has_no_violations(good):
+    assert list(contract_violations(good)) == []
+    tagged = copy.deepcopy(good)
+    tagged.cells[2].source = "print(n)"
+    tagged.cells[2].metadata.tags = ["nbval-check-output"]
+    assert list(contract_violations(tagged)) == []
+
+
+def not_executed(cells):
+    cells[1].execution_count = None
+
+
+def executed_out_of_order(cells):
+    cells[1].execution_count, cells[2].execution_count = 2, 1
+
+
+def error_stored(cells):
+    cells[2].outputs = [new_output("error", ename="ValueError", evalue="", traceback=[])]
+
+
+def too_many_cells(cells):
+    cells += [new_code_cell("n", execution_count=count) for count in range(3, MAX_CELLS + 2)]
+
+
+def too_many_lines(cells):
+    cells[2].source += "\nprint(n)" * MAX_LINES
+
+
+def function_defined(cells):
+    cells[2].source += "\nif n:\n    def helper():\n        pass"
+
+
+def class_defined(cells):
+    cells[2].source += "\nclass Helper:\n    pass"
+
+
+def parameters_untagged(cells):
+    cells[1].metadata.tags = []
+
+
+def parameters_twice(cells):
+    cells[2].metadata.tags = ["parameters"]
+    cells[2].source = "m: int = 3  # NBVAL_CHECK_OUTPUT"
+
+
+def parameter_without_type(cells):
+    cells[1].source = "n = 300  # sample size"
+
+
+def parameter_without_meaning(cells):
+    cells[1].source = "n: int = 300"
+
+
+def output_unchecked(cells):
+    cells[2].source = "print(n)"
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        not_executed,
+        executed_out_of_order,
+        error_stored,
+        too_many_cells,
+        too_many_lines,
+        function_defined,
+        class_defined,
+        parameters_untagged,
+        parameters_twice,
+        parameter_without_type,
+        parameter_without_meaning,
+        output_unchecked,
+    ],
+)
+def test_planted_violation_is_found(good, plant):
+    plant(good.cells)
+    assert len(list(contract_violations(good))) == 1
