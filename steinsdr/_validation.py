@@ -1,0 +1,126 @@
+"""Input checks: every error names the argument, what was found and what was expected."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_array
+
+__all__ = [
+    "check_choice",
+    "check_integer",
+    "check_matrix",
+    "check_not_constant",
+    "check_positive",
+    "check_responses",
+    "split_labeled",
+]
+
+
+def check_matrix(
+    value: ArrayLike, name: str, *, n_columns: int | None = None, min_rows: int = 1
+) -> NDArray:
+    """Return ``value`` as a finite float64 matrix (n, p).
+
+    Raises
+    ------
+    ValueError
+        If it is not numeric, not two-dimensional, holds NaN or infinity, has fewer
+        than ``min_rows`` rows or another number of columns than ``n_columns``.
+    """
+    try:
+        array = check_array(value, dtype=np.float64, input_name=name, ensure_min_samples=1)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from error
+    if array.shape[0] < min_rows:
+        raise ValueError(f"{name} has {array.shape[0]} row(s); at least {min_rows} are needed.")
+    if n_columns is not None and array.shape[1] != n_columns:
+        raise ValueError(f"{name} has {array.shape[1]} column(s); expected {n_columns}.")
+    return array
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return ``value`` as a float if it is a finite number above zero."""
+    number = float(value) if isinstance(value, numbers.Real) else np.nan
+    if isinstance(value, bool) or not 0 < number < np.inf:
+        raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
+    return number
+
+
+def check_integer(value: Any, name: str, *, low: int, high: int | None = None) -> int:
+    """Return ``value`` as an int if it is an integer in [low, high]."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or value < low or (high is not None and value > high):
+        bound = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ValueError(f"{name} must be an integer {bound}; got {value!r}.")
+    return int(value)
+
+
+def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
+    """Return ``value`` if it is one of the names in ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {known}; got {value!r}.")
+    return value
+
+
+def check_not_constant(X: NDArray, name: str, feature_names: Sequence[str] | None = None) -> None:
+    """Raise if a column of X has no variation: then x has no density, hence no score."""
+    # Compare with the column's own magnitude: a constant such as 0.1 is not exact in binary.
+    spread = np.ptp(X, axis=0)
+    constant = np.flatnonzero(spread <= 1e-12 * np.maximum(np.abs(X).max(axis=0), 1e-300))
+    if constant.size:
+        labels = range(X.shape[1]) if feature_names is None else feature_names
+        shown = [str(labels[int(j)]) for j in constant]
+        listed = ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
+        raise ValueError(
+            f"{name} has {constant.size} constant column(s) ({listed}); every column must vary. "
+            "Drop them first, for example with sklearn.feature_selection.VarianceThreshold."
+        )
+
+
+def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "Y") -> NDArray:
+    """Return Y as a float64 matrix (n, q); NaN is kept, infinity is refused.
+
+    A one-dimensional response becomes a single column.
+    """
+    if Y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: expected responses of shape (n, q)."
+        )
+    try:
+        array = check_array(
+            Y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name=name
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from error
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{name} has shape {array.shape}; expected (n,) or (n, q) with q >= 1.")
+    if array.shape[0] != n_rows:
+        raise ValueError(f"{name} has {array.shape[0]} row(s) but X has {n_rows}; they must match.")
+    return array
+
+
+def split_labeled(Y: NDArray, *, name: str = "Y") -> NDArray:
+    """Return the mask of labeled rows; a row that is all NaN has no label.
+
+    Raises
+    ------
+    ValueError
+        If a row is partly missing: the method neither imputes nor guesses.
+    """
+    missing = np.isnan(Y)
+    unlabeled = missing.all(axis=1)
+    partly = np.flatnonzero(missing.any(axis=1) & ~unlabeled)
+    if partly.size:
+        raise ValueError(
+            f"{name} has {partly.size} row(s) that are partly NaN (first: row {partly[0]}); "
+            "a row must be complete, or all NaN to count as unlabeled."
+        )
+    return ~unlabeled

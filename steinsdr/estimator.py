@@ -1,0 +1,250 @@
+r"""SteinSDR: score, cross-moment, singular vectors, rank, as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import svd_flip
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._validation import (
+    check_choice,
+    check_integer,
+    check_matrix,
+    check_responses,
+    split_labeled,
+)
+from .moments import cross_moment
+from .rank import AdaptiveRank, RankRule
+from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
+
+__all__ = ["SteinSDR"]
+
+CONFIGS = ("sup", "split", "full")
+
+
+class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Sufficient dimension reduction via the generalized Stein's lemma.
+
+    For :math:`y = \mathcal F(B^\top x) + \varepsilon` with responses in :math:`\mathbb R^q`, the
+    cross-moment :math:`M = E\{s(x) y^\top\}` with the score :math:`s = -\nabla \log p` of x has
+    columns in the span of B (Lemma 1). The estimate is the span of the top left singular vectors of
+    :math:`\hat M = n_\ell^{-1} \sum_i \hat s(x_i) y_i^\top`.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Dimension r, at most min(p, q): with one response at most one direction is
+        identifiable. "auto" selects it with ``rank``.
+    score : {"tikhonov", "denoising"} or object, default="tikhonov"
+        Score estimator with its default settings, or any object with ``fit(X)`` and
+        ``evaluate(X)``, for example ``TikhonovScore(lam=1e-5)``; it is cloned, not modified.
+    config : {"sup", "split", "full"}, default="sup"
+        Where the score is learned: labeled rows, unlabeled rows, or both. The cross-moment
+        always uses the labeled rows. The paper recommends "sup" with the Tikhonov and "split"
+        with the denoising score.
+    rank : "adaptive" or object, default="adaptive"
+        Rank rule for ``n_components="auto"``: Algorithm 2 with its defaults, or an object such
+        as ``AdaptiveRank(max_rank=5)`` or ``HardThreshold(0.3)``.
+    center : bool, default=False
+        Centre the responses first. The lemma holds either way and the paper does not;
+        responses whose mean is large against their spread need it.
+    random_state : int, RandomState or None, default=None
+        Permutations of the rank rule, and the score if given by name.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, p)
+        Orthonormal rows that span the estimated central subspace, in the raw scale of X.
+    singular_values_ : ndarray of shape (min(p, q),)
+        All singular values of the cross-moment.
+    cross_moment_ : ndarray of shape (p, q)
+        :math:`\hat M`.
+    scores_ : ndarray of shape (n_l, p)
+        :math:`\hat s(x_i)` at the labeled rows.
+    score_estimator_ : object
+        The fitted score estimator.
+    n_components_ : int
+        Dimension used.
+    rank_ : RankSelection or None
+        How it was selected; None if ``n_components`` is an integer.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    The mean gradient of every link is all the method sees. A link that is even in a symmetric
+    index is invisible, and q responses show at most q directions. Covariates must be continuous.
+    Responses in different units should be standardized first: singular values weigh them.
+
+    Examples
+    --------
+    >>> from steinsdr.simulation import simulate
+    >>> data = simulate("isotropic", n=500, p=20)
+    >>> sdr = SteinSDR(n_components=3).fit(data.X, data.Y)
+    >>> sdr.transform(data.X).shape
+    (500, 3)
+    >>> bool(np.allclose(sdr.components_ @ sdr.components_.T, np.eye(3)))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | Literal["auto"] = "auto",
+        *,
+        score: str | ScoreEstimator = "tikhonov",
+        config: str = "sup",
+        rank: str | RankRule = "adaptive",
+        center: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.score = score
+        self.config = config
+        self.rank = rank
+        self.center = center
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, Y: ArrayLike, X_unlabeled: ArrayLike | None = None) -> Self:
+        """Estimate the central subspace.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Covariates.
+        Y : array-like of shape (n,) or (n, q)
+            Responses. Rows that are all NaN count as unlabeled.
+        X_unlabeled : array-like of shape (n_u, p), optional
+            Further covariates without responses.
+        """
+        check_choice(self.config, "config", CONFIGS)
+        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        responses = check_responses(Y, n_rows=len(points))
+        labeled, unlabeled = self._split(points, responses, X_unlabeled)
+        responses = responses[split_labeled(responses)]
+        self._check_dimension(points.shape[1], responses.shape[1])
+        if self.center:
+            responses = responses - responses.mean(axis=0)
+        else:
+            self._warn_if_off_centre(responses)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+
+        self.scores_ = self._labeled_scores(labeled, unlabeled, rng)
+        self.cross_moment_ = cross_moment(self.scores_, responses)
+        U, self.singular_values_, Vt = np.linalg.svd(self.cross_moment_, full_matrices=False)
+        self.n_components_ = self._choose_rank(labeled, unlabeled, responses, rng)
+        # Signs fixed by the largest loading, so that equal fits look equal.
+        self.components_ = svd_flip(U, Vt)[0].T[: self.n_components_]
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        r"""Return the sufficient predictors :math:`\hat B^\top x`, shape (n, r)."""
+        check_is_fitted(self, "components_")
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        return points @ self.components_.T
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _split(
+        self, points: NDArray, responses: NDArray, X_unlabeled: ArrayLike | None
+    ) -> tuple[NDArray, NDArray]:
+        mask = split_labeled(responses)
+        if mask.sum() < 2:
+            raise ValueError(f"Y has {mask.sum()} labeled row(s); at least 2 are needed.")
+        unlabeled = points[~mask]
+        if X_unlabeled is not None:
+            extra = check_matrix(X_unlabeled, "X_unlabeled", n_columns=points.shape[1])
+            unlabeled = np.vstack([unlabeled, extra])
+        if self.config != "sup" and not len(unlabeled):
+            raise ValueError(
+                f"config={self.config!r} needs unlabeled rows, and there are none: pass "
+                "X_unlabeled, or rows of Y that are all NaN."
+            )
+        return points[mask], unlabeled
+
+    def _check_dimension(self, p: int, q: int) -> None:
+        if isinstance(self.n_components, str):
+            check_choice(self.n_components, "n_components", ("auto",))
+            return
+        r = check_integer(self.n_components, "n_components", low=1)
+        if r > min(p, q):
+            raise ValueError(
+                f"n_components={r} but X has {p} column(s) and Y has {q}; at most min(p, q) = "
+                f"{min(p, q)} direction(s) are identifiable from first moments."
+            )
+
+    @staticmethod
+    def _warn_if_off_centre(responses: NDArray) -> None:
+        mean, sd = np.abs(responses.mean(axis=0)), responses.std(axis=0)
+        far = np.flatnonzero(mean > 10 * sd)
+        if far.size and (sd[far] > 0).any():
+            warnings.warn(
+                f"Y: {far.size} response(s) have a mean above 10 standard deviations, whose noise "
+                "may dominate the cross-moment. Pass center=True.",
+                stacklevel=3,
+            )
+
+    def _labeled_scores(
+        self, labeled: NDArray, unlabeled: NDArray, rng: np.random.Generator
+    ) -> NDArray:
+        estimator = self._score_object(int(rng.integers(2**31)))
+        if self.config == "split":
+            self.score_estimator_ = estimator.fit(unlabeled)
+            scores = estimator.evaluate(labeled)
+        else:
+            train = labeled if self.config == "sup" else np.vstack([labeled, unlabeled])
+            self.score_estimator_ = estimator.fit(train)
+            known = getattr(estimator, "train_scores_", None)
+            scores = estimator.evaluate(labeled) if known is None else known[: len(labeled)]
+        scores = check_matrix(scores, "the score estimator's output", n_columns=labeled.shape[1])
+        if len(scores) != len(labeled):
+            raise ValueError(
+                f"score returned {len(scores)} rows for {len(labeled)} points; they must match."
+            )
+        return scores
+
+    def _score_object(self, seed: int) -> Any:
+        if isinstance(self.score, str):
+            check_choice(self.score, "score", ("tikhonov", "denoising"))
+            kind = TikhonovScore if self.score == "tikhonov" else DenoisingScore
+            return kind(random_state=seed)
+        if not isinstance(self.score, ScoreEstimator):
+            raise ValueError(
+                f"score must be 'tikhonov', 'denoising' or an object with fit and evaluate; got "
+                f"{self.score!r}."
+            )
+        return clone(self.score, safe=False)
+
+    def _choose_rank(
+        self, labeled: NDArray, unlabeled: NDArray, responses: NDArray, rng: np.random.Generator
+    ) -> int:
+        self.rank_ = None
+        if self.n_components != "auto":
+            return int(self.n_components)
+        rule = self.rank
+        if isinstance(rule, str):
+            check_choice(rule, "rank", ("adaptive",))
+            rule = AdaptiveRank()
+        if not hasattr(rule, "select"):
+            raise ValueError(f"rank must be 'adaptive' or have a select method; got {rule!r}.")
+        X = labeled if self.config == "sup" else np.vstack([labeled, unlabeled])
+        self.rank_ = rule.select(self.cross_moment_, scores=self.scores_, Y=responses, X=X, rng=rng)
+        return int(np.clip(self.rank_.rank, 1, len(self.singular_values_)))

@@ -1,0 +1,21 @@
+"""Shared fixtures: where reference files are, and small data sets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def reference_folder() -> Path:
+    """Folder with outputs of independent programs: STEINSDR_REFERENCE or beside the checkout."""
+    return Path(os.environ.get("STEINSDR_REFERENCE", ROOT.parent / "shared" / "reference"))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20240)

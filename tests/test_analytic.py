@@ -1,0 +1,104 @@
+"""Closed-form scores: gradients of their own log densities, Stein's identities, plug-in fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from steinsdr.moments import cross_moment
+from steinsdr.scores import (
+    GaussianMixtureScore,
+    GaussianScore,
+    LaplaceScore,
+    LogNormalScore,
+    ScoreEstimator,
+    StudentScore,
+)
+
+P = 3
+COV = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.5]])
+MEAN = np.array([1.0, -1.0, 0.5])
+ORACLES = {
+    "gaussian": GaussianScore(MEAN, COV),
+    "lognormal": LogNormalScore(MEAN, COV),
+    "student": StudentScore(4.0, MEAN, COV),
+    "laplace": LaplaceScore(MEAN, [1.0, 2.0, 0.5]),
+    "mixture": GaussianMixtureScore([0.3, 0.7], [MEAN, -MEAN], [COV, np.eye(P)]),
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_score_is_minus_the_gradient_of_the_log_density(name, rng):
+    score = ORACLES[name]
+    x = np.exp(rng.standard_normal((6, P)))
+    h = 1e-6
+    for j in range(P):
+        step = h * np.eye(P)[j]
+        slope = (score.log_density(x + step) - score.log_density(x - step)) / (2 * h)
+        np.testing.assert_allclose(score.evaluate(x)[:, j], -slope, rtol=1e-5, atol=1e-6)
+    assert isinstance(score, ScoreEstimator)
+
+
+@pytest.mark.parametrize(
+    ("score", "law"),
+    [
+        (ORACLES["gaussian"], stats.multivariate_normal(MEAN, COV)),
+        (ORACLES["student"], stats.multivariate_t(MEAN, COV, df=4.0)),
+    ],
+)
+def test_log_density_agrees_with_scipy_up_to_a_constant(score, law, rng):
+    x = rng.standard_normal((20, P))
+    assert np.ptp(score.log_density(x) - law.logpdf(x)) < 1e-10
+
+
+@pytest.mark.parametrize("name", ["gaussian", "student", "laplace"])
+def test_steins_identity_holds(name, rng):
+    n = 200_000
+    if name == "gaussian":
+        x = rng.multivariate_normal(MEAN, COV, n)
+    elif name == "student":
+        x = stats.multivariate_t(MEAN, COV, df=4.0).rvs(n, random_state=rng)
+    else:
+        x = MEAN + rng.laplace(size=(n, P)) * [1.0, 2.0, 0.5]
+    scores = ORACLES[name].evaluate(x)
+    np.testing.assert_allclose(scores.mean(axis=0), 0, atol=0.03)
+    np.testing.assert_allclose(cross_moment(scores, x), np.eye(P), atol=0.05)
+
+
+def test_fitted_gaussian_score_is_least_squares(rng):
+    X = rng.standard_normal((200, P)) @ rng.standard_normal((P, P))
+    Y = rng.standard_normal((200, 2)) + X[:, :2]
+    centred = Y - Y.mean(axis=0)
+    M = cross_moment(GaussianScore().fit(X).evaluate(X), centred) * 200 / 199
+    slopes = np.linalg.lstsq(X - X.mean(axis=0), centred, rcond=None)[0]
+    np.testing.assert_allclose(M, slopes, atol=1e-10)
+
+
+def test_fits_recover_parameters(rng):
+    x = rng.multivariate_normal(MEAN, COV, 20_000)
+    np.testing.assert_allclose(GaussianScore().fit(x).cov_, COV, atol=0.1)
+    np.testing.assert_allclose(LogNormalScore().fit(np.exp(x)).cov_, COV, atol=0.1)
+    t = stats.multivariate_t(MEAN, COV, df=10.0).rvs(50_000, random_state=rng)
+    np.testing.assert_allclose(StudentScore(10.0).fit(t).cov_, COV, atol=0.1)
+    double = np.r_[x[:500] * 0.1 + 4.0, x[500:1000] * 0.1 - 4.0]
+    mixture = GaussianMixtureScore().fit(double)
+    assert sorted(mixture.weights_.round(2)) == [0.5, 0.5]
+    laplace = LaplaceScore().fit(1.0 + 2.0 * rng.laplace(size=(50_000, 2)))
+    np.testing.assert_allclose(laplace.scale_, 2.0, atol=0.05)
+
+
+def test_bad_input_is_named(rng):
+    X = rng.standard_normal((4, 5))
+    with pytest.raises(ValueError, match="needs n > p"):
+        GaussianScore().fit(X)
+    with pytest.raises(ValueError, match="positive definite"):
+        GaussianScore(np.zeros(2), -np.eye(2)).evaluate([[0.0, 1.0]])
+    with pytest.raises(ValueError, match=r"mean has shape \(3,\); expected \(2,\)"):
+        GaussianScore(np.zeros(3), np.eye(2)).evaluate([[0.0, 1.0]])
+    with pytest.raises(ValueError, match="entries <= 0"):
+        LogNormalScore(np.zeros(2), np.eye(2)).evaluate([[0.0, 1.0]])
+    with pytest.raises(ValueError, match="has no covariance"):
+        StudentScore(2.0).fit(rng.standard_normal((40, 2)))
+    with pytest.raises(ValueError, match="scale must be positive"):
+        LaplaceScore(0.0, -1.0).evaluate([[0.0, 1.0]])

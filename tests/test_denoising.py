@@ -1,0 +1,130 @@
+"""DenoisingScore: the hand-written gradient, determinism, and that it learns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from steinsdr.scores import DenoisingScore
+from steinsdr.scores._network import DenoisingStep, ScoreNetwork, dropout_masks
+
+
+def test_step_equals_autograd():
+    torch.manual_seed(0)
+    network = ScoreNetwork(7, 32, 2, 0.0).double()
+    x, noise = torch.randn(2, 19, 7, dtype=torch.float64)
+    masks = torch.ones(2, 19, 32, dtype=torch.float64)
+    loss = DenoisingStep(network, 0.5)(x, noise, masks)
+    by_hand = [parameter.grad.clone() for parameter in network.parameters()]
+    network.zero_grad()
+    expected = ((network(x + noise) + noise / 0.25) ** 2).sum(1).mean()
+    expected.backward()
+    torch.testing.assert_close(loss, expected.detach())
+    for ours, parameter in zip(by_hand, network.parameters(), strict=True):
+        torch.testing.assert_close(ours, parameter.grad)
+
+
+def test_step_uses_its_masks():
+    torch.manual_seed(0)
+    network = ScoreNetwork(5, 16, 2, 0.3)
+    step = DenoisingStep(network, 0.1)
+    x, noise = torch.randn(2, 8, 5)
+    masks = dropout_masks(2, 8, 16, 0.3, torch.Generator().manual_seed(1))
+    with_mask = step(x, noise, masks).item()
+    h = network.norm(torch.relu(network.inlet(x + noise)))
+    for block, mask in zip(network.blocks, masks, strict=True):
+        h = torch.relu(h + block.norm(block.second(torch.relu(block.first(h)) * mask)))
+    expected = ((network.outlet(h) + noise / 0.01) ** 2).sum(1).mean().item()
+    assert with_mask == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3, 0.75])
+def test_masks_keep_the_right_share_and_mean(rate):
+    masks = dropout_masks(2, 300, 101, rate, torch.Generator().manual_seed(0))
+    assert masks.shape == (2, 300, 101)
+    kept = (masks > 0).float().mean().item()
+    assert kept == pytest.approx(1 - rate, abs=4 * np.sqrt(0.25 / masks.numel()))
+    assert masks.unique().tolist() == pytest.approx(
+        [1.0] if rate == 0 else [0.0, 1 / (1 - rate)], rel=1e-6
+    )
+
+
+def test_defaults_are_the_papers_table():
+    parameters = DenoisingScore().get_params()
+    paper = {
+        "learning_rate": 1e-3,
+        "weight_decay": 1e-5,
+        "batch_size": 256,
+        "epochs": 150,
+        "sigma": 0.1,
+        "dropout": 0.3,
+        "hidden": 256,
+        "n_blocks": 2,
+        "standardize": True,
+    }
+    assert {name: parameters[name] for name in paper} == paper
+
+
+def test_learns_a_gaussian_score(rng):
+    X = rng.standard_normal((3000, 3)) @ np.diag([1.0, 5.0, 0.2]) + 1.0
+    score = DenoisingScore(epochs=40, dropout=0.0, hidden=64, random_state=0).fit(X)
+    new = rng.standard_normal((500, 3))
+    fresh = score.evaluate(new @ np.diag([1.0, 5.0, 0.2]) + 1.0) * np.array([1.0, 5.0, 0.2])
+    correlations = [np.corrcoef(fresh[:, j], new[:, j])[0, 1] for j in range(3)]
+    assert min(correlations) > 0.9
+    assert score.loss_curve_[-1] < score.loss_curve_[0]
+
+
+def test_same_seed_same_scores_and_global_stream_untouched(rng):
+    X = rng.standard_normal((300, 4))
+    torch.manual_seed(5)
+    before = torch.random.get_rng_state()
+    first = DenoisingScore(epochs=3, random_state=1).fit(X)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    second = DenoisingScore(epochs=3, random_state=1).fit(X)
+    other = DenoisingScore(epochs=3, random_state=2).fit(X)
+    np.testing.assert_array_equal(first.train_scores_, second.train_scores_)
+    assert not np.allclose(first.train_scores_, other.train_scores_)
+
+
+def test_threads_are_restored_and_do_not_change_much(rng):
+    X = rng.standard_normal((300, 4))
+    before = torch.get_num_threads()
+    one = DenoisingScore(epochs=3, random_state=1, n_threads=1).fit(X)
+    two = DenoisingScore(epochs=3, random_state=1, n_threads=2).fit(X)
+    assert torch.get_num_threads() == before
+    np.testing.assert_allclose(two.train_scores_, one.train_scores_, rtol=1e-2, atol=1e-2)
+
+
+def test_divergence_is_an_error_not_a_result(rng):
+    X = rng.standard_normal((100, 2)) * 1e30
+    with pytest.raises(FloatingPointError, match="learning_rate"):
+        DenoisingScore(epochs=3, standardize=False, random_state=0).fit(X)
+
+
+def test_progress_bar_is_shown_on_request(rng, capsys):
+    X = rng.standard_normal((50, 2))
+    DenoisingScore(epochs=2, verbose=True, random_state=0).fit(X)
+    assert "denoising score" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sigma": 0}, "sigma must be a positive"),
+        ({"epochs": 0}, "epochs must be an integer"),
+        ({"hidden": 2.5}, "hidden must be an integer"),
+        ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
+        ({"weight_decay": -1}, "weight_decay must be >= 0"),
+        ({"n_threads": 0}, "n_threads must be an integer"),
+    ],
+)
+def test_bad_parameters_are_named(rng, change, message):
+    with pytest.raises(ValueError, match=message):
+        DenoisingScore(**change).fit(rng.standard_normal((30, 2)))
+
+
+def test_constant_columns_are_refused(rng):
+    with pytest.raises(ValueError, match="constant column"):
+        DenoisingScore().fit(np.c_[rng.standard_normal(30), np.ones(30)])

@@ -1,0 +1,294 @@
+"""SteinSDR: scikit-learn's own checks, semi-supervised configurations, bad input."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from steinsdr import AdaptiveRank, HardThreshold, LabeledOnly, SteinSDR
+from steinsdr.scores import DenoisingScore, GaussianScore, StudentScore, TikhonovScore
+from steinsdr.simulation import LAWS, simulate
+from steinsdr.subspace import procrustes_distance
+
+SHADOWED = "the parameter `score` names the score function; a transformer has no score method"
+
+
+def expected_failures(estimator):
+    """Only what follows from the public name of a parameter."""
+    if not isinstance(estimator, SteinSDR):
+        return {}
+    return dict.fromkeys(
+        [
+            "check_fit_score_takes_y",
+            "check_n_features_in_after_fitting",
+            "check_pipeline_consistency",
+        ],
+        SHADOWED,
+    )
+
+
+@parametrize_with_checks(
+    [
+        SteinSDR(),
+        SteinSDR(n_components=1, score=GaussianScore()),
+        LabeledOnly(),
+        TikhonovScore(),
+        DenoisingScore(epochs=2, hidden=16),
+        GaussianScore(),
+        StudentScore(),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_sklearn_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return simulate("isotropic", 400, p=20, n_unlabeled=600, seed=7)
+
+
+def test_finds_the_subspace_and_the_rank(data):
+    sdr = SteinSDR(random_state=0).fit(data.X, data.Y)
+    assert sdr.n_components_ == 3
+    assert procrustes_distance(sdr.components_.T, data.B) < 0.8
+    assert sdr.rank_.rank == 3
+    assert sdr.rank_.method == "permutation"
+
+
+def test_attributes_fit_together(data):
+    sdr = SteinSDR(2).fit(data.X, data.Y)
+    assert sdr.components_.shape == (2, 20)
+    np.testing.assert_allclose(sdr.components_ @ sdr.components_.T, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(sdr.cross_moment_, sdr.scores_.T @ data.Y / 400)
+    np.testing.assert_allclose(
+        sdr.singular_values_, np.linalg.svd(sdr.cross_moment_, compute_uv=False)
+    )
+    np.testing.assert_allclose(
+        np.linalg.norm(sdr.components_ @ sdr.cross_moment_, axis=1), sdr.singular_values_[:2]
+    )
+    np.testing.assert_allclose(sdr.transform(data.X), data.X @ sdr.components_.T)
+    assert sdr.rank_ is None
+
+
+@pytest.mark.parametrize("config", ["sup", "split", "full"])
+def test_configurations_train_where_they_say(data, config):
+    class Recorder(GaussianScore):
+        def fit(self, X, y=None):
+            super().fit(X)
+            self.seen_ = np.array(X)
+            return self
+
+    sdr = SteinSDR(3, score=Recorder(), config=config).fit(
+        data.X, data.Y, X_unlabeled=data.X_unlabeled
+    )
+    expected = {
+        "sup": data.X,
+        "split": data.X_unlabeled,
+        "full": np.vstack([data.X, data.X_unlabeled]),
+    }[config]
+    np.testing.assert_array_equal(sdr.score_estimator_.seen_, expected)
+    assert sdr.scores_.shape == data.X.shape
+    assert procrustes_distance(sdr.components_.T, data.B) < 1.0
+
+
+def test_full_uses_the_training_scores_of_the_labeled_rows(data):
+    sdr = SteinSDR(3, config="full").fit(data.X, data.Y, data.X_unlabeled)
+    direct = sdr.score_estimator_.evaluate(data.X)
+    np.testing.assert_allclose(sdr.scores_, direct, atol=1e-3)
+
+
+def test_nan_rows_are_unlabeled(data):
+    X = np.vstack([data.X, data.X_unlabeled])
+    Y = np.vstack([data.Y, np.full((600, 10), np.nan)])
+    order = np.random.default_rng(0).permutation(len(X))
+    a = SteinSDR(3, config="split").fit(data.X, data.Y, data.X_unlabeled)
+    b = SteinSDR(3, config="split").fit(X[order], Y[order])
+    np.testing.assert_allclose(np.abs(b.components_), np.abs(a.components_), atol=1e-6)
+    one = SteinSDR(config="full").fit(X, Y[:, 0])
+    assert one.components_.shape == (1, 20)
+
+
+def test_a_second_split_cannot_change_the_first(data):
+    sdr = SteinSDR(3, random_state=3)
+    first = sdr.fit(data.X, data.Y).components_
+    np.testing.assert_array_equal(sdr.fit(data.X, data.Y).components_, first)
+
+
+def test_pandas_names_and_set_output(data):
+    columns = [f"gene{j}" for j in range(20)]
+    X, Y = pd.DataFrame(data.X, columns=columns), pd.DataFrame(data.Y)
+    sdr = SteinSDR(2).set_output(transform="pandas").fit(X, Y)
+    assert list(sdr.get_feature_names_out()) == ["steinsdr0", "steinsdr1"]
+    assert list(sdr.transform(X).columns) == ["steinsdr0", "steinsdr1"]
+    assert list(sdr.feature_names_in_) == columns
+    with pytest.raises(ValueError, match="feature names"):
+        sdr.transform(X.rename(columns={"gene0": "other"}))
+    constant = X.assign(gene3=1.0)
+    with pytest.raises(ValueError, match=r"constant column.*3"):
+        SteinSDR(2).fit(constant, Y)
+
+
+def test_pipeline_grid_search_and_clone(data):
+    pipe = make_pipeline(SteinSDR(score=TikhonovScore()), LinearRegression())
+    grid = GridSearchCV(
+        pipe, {"steinsdr__n_components": [1, 3], "steinsdr__score__lam": [1e-3, 1e-2]}, cv=3
+    ).fit(data.X, data.Y)
+    assert grid.best_params_["steinsdr__n_components"] == 3
+    assert clone(pipe).get_params()["steinsdr__score__lam"] == 1e-4
+
+
+def test_cross_validation_with_unlabeled_rows(data):
+    Y = data.Y.copy()
+    Y[::2] = np.nan
+    pipe = make_pipeline(SteinSDR(3, config="full"), LabeledOnly(LinearRegression()))
+    scores = cross_val_score(pipe, data.X, Y, cv=4)
+    assert np.isfinite(scores).all()
+    assert scores.mean() > 0.1
+
+
+def test_any_object_with_fit_and_evaluate_serves(data):
+    class Oracle:
+        def fit(self, X, y=None):
+            return self
+
+        def evaluate(self, X):
+            return np.asarray(X)
+
+    oracle = Oracle()
+    sdr = SteinSDR(3, score=oracle).fit(data.X, data.Y)
+    np.testing.assert_allclose(sdr.cross_moment_, data.X.T @ data.Y / 400)
+    assert sdr.score_estimator_ is not oracle
+
+
+def test_denoising_by_name(data):
+    sdr = SteinSDR(3, score=DenoisingScore(epochs=5, random_state=0), config="full")
+    assert sdr.fit(data.X, data.Y, data.X_unlabeled).components_.shape == (3, 20)
+    assert SteinSDR(score="denoising").get_params()["score"] == "denoising"
+
+
+@pytest.mark.parametrize("law", ["isotropic", "ar1"])
+def test_true_score_finds_the_subspace(law):
+    data = simulate(law, 2000, p=10, seed=1)
+    sdr = SteinSDR(3, score=LAWS[law].score(10)).fit(data.X, data.Y)
+    assert procrustes_distance(sdr.components_.T, data.B) < 0.5
+
+
+def test_rank_rules_can_be_given(data):
+    five = SteinSDR(rank=AdaptiveRank(max_rank=2), random_state=0).fit(data.X, data.Y)
+    assert five.n_components_ <= 2
+    none = SteinSDR(rank=HardThreshold(1e9)).fit(data.X, data.Y)
+    assert (none.rank_.rank, none.n_components_) == (0, 1)
+
+
+def test_centering_makes_shifts_of_the_response_harmless(data):
+    shifted = data.Y + 1e4
+    with pytest.warns(UserWarning, match="center=True"):
+        off = SteinSDR(3).fit(data.X, shifted)
+    on = SteinSDR(3, center=True).fit(data.X, shifted)
+    plain = SteinSDR(3, center=True).fit(data.X, data.Y)
+    assert procrustes_distance(on.components_.T, plain.components_.T) < 1e-6
+    assert procrustes_distance(off.components_.T, plain.components_.T) > 0.1
+
+
+def test_one_covariate_is_its_own_subspace(rng):
+    x = rng.standard_normal((100, 1))
+    sdr = SteinSDR(score=GaussianScore()).fit(x, x[:, 0])
+    np.testing.assert_allclose(sdr.components_, [[1.0]])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 11}, "n_components=11 but X has 20 column.* and Y has 10"),
+        ({"n_components": 0}, "n_components must be an integer at least 1"),
+        ({"n_components": "all"}, "n_components must be one of 'auto'"),
+        ({"n_components": 2.0}, "n_components must be an integer"),
+        ({"config": "semi"}, "config must be one of 'sup', 'split', 'full'"),
+        ({"config": "split"}, "config='split' needs unlabeled rows"),
+        ({"config": "full"}, "config='full' needs unlabeled rows"),
+        ({"score": "kernel"}, "score must be one of 'tikhonov', 'denoising'"),
+        ({"score": 3}, "score must be .* an object with fit and evaluate"),
+        ({"rank": "best"}, "rank must be one of 'adaptive'"),
+        ({"rank": 3}, "rank must be .* select"),
+        ({"score": TikhonovScore(lam=-1)}, "lam must be a positive"),
+    ],
+)
+def test_bad_parameters_are_named(data, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SteinSDR(**parameters).fit(data.X, data.Y)
+
+
+def corrupt(X, Y, how):
+    X, Y = X.copy(), Y.copy()
+    if how == "nan":
+        X[3, 4] = np.nan
+    elif how == "inf":
+        X[3, 4] = np.inf
+    elif how == "text":
+        X = X.astype(object)
+        X[3, 4] = "a"
+    elif how == "constant":
+        X[:, 4] = 0.1
+    elif how == "short":
+        Y = Y[:-1]
+    elif how == "one row":
+        X, Y = X[:1], Y[:1]
+    elif how == "partly nan":
+        Y[5, 2] = np.nan
+    elif how == "inf response":
+        Y[5, 2] = np.inf
+    elif how == "no labels":
+        Y[:] = np.nan
+    elif how == "cube":
+        Y = Y[:, :, None]
+    return X, Y
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("nan", "Input X contains NaN"),
+        ("inf", "Input X contains infinity"),
+        ("text", "could not convert"),
+        ("constant", r"X has 1 constant column\(s\) \(4\)"),
+        ("short", r"Y has 399 row\(s\) but X has 400"),
+        ("one row", "minimum of 2"),
+        ("partly nan", "partly NaN .first: row 5"),
+        ("inf response", "Y contains infinity"),
+        ("no labels", r"Y has 0 labeled row\(s\); at least 2"),
+        ("cube", "Y: Found array with dim 3"),
+    ],
+)
+def test_bad_data_are_named(data, how, message):
+    X, Y = corrupt(data.X, data.Y, how)
+    with pytest.raises(ValueError, match=message):
+        SteinSDR(2).fit(X, Y)
+
+
+def test_one_response_shows_one_direction(data):
+    with pytest.raises(ValueError, match=r"at most min\(p, q\) = 1 direction"):
+        SteinSDR(2).fit(data.X, data.Y[:, 0])
+    assert SteinSDR().fit(data.X, data.Y[:, 0]).components_.shape == (1, 20)
+
+
+def test_unlabeled_covariates_are_checked(data):
+    with pytest.raises(ValueError, match=r"X_unlabeled has 19 column\(s\); expected 20"):
+        SteinSDR(2, config="full").fit(data.X, data.Y, data.X_unlabeled[:, 1:])
+    with pytest.raises(ValueError, match="X_unlabeled"):
+        SteinSDR(2, config="full").fit(data.X, data.Y, data.X_unlabeled * np.nan)
+
+
+def test_duplicated_rows_are_finite(data):
+    X, Y = np.repeat(data.X[:100], 2, axis=0), np.repeat(data.Y[:100], 2, axis=0)
+    assert np.isfinite(SteinSDR(3).fit(X, Y).components_).all()

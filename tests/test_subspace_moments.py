@@ -1,0 +1,90 @@
+"""Distances between subspaces, cross-moments and score diagnostics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import orthogonal_procrustes
+from scipy.stats import ortho_group
+
+from steinsdr.moments import cross_moment, stein_diagnostics
+from steinsdr.subspace import (
+    chance_distance,
+    orthonormalize,
+    principal_angles,
+    procrustes_distance,
+    projection_distance,
+)
+
+
+def test_procrustes_distance_is_the_infimum_over_rotations(rng):
+    A, B = orthonormalize(rng.standard_normal((9, 3))), orthonormalize(rng.standard_normal((9, 3)))
+    R, _ = orthogonal_procrustes(B, A)
+    assert procrustes_distance(A, B) == pytest.approx(np.linalg.norm(A - B @ R), rel=1e-12)
+    for seed in range(20):
+        V = ortho_group.rvs(3, random_state=seed)
+        assert np.linalg.norm(A - B @ V) >= procrustes_distance(A, B) - 1e-12
+
+
+def test_distances_do_not_depend_on_the_basis(rng):
+    A, B = rng.standard_normal((2, 8, 2))
+    for distance in (procrustes_distance, projection_distance):
+        value = distance(A, B)
+        assert distance(A @ rng.standard_normal((2, 2)), -3 * B) == pytest.approx(value)
+        assert distance(B, A) == pytest.approx(value)
+        assert distance(A, A) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_small_angles_stay_accurate():
+    angle = 1e-9
+    A, B = np.array([[1.0], [0.0]]), np.array([[np.cos(angle)], [np.sin(angle)]])
+    assert procrustes_distance(A, B) == pytest.approx(angle, rel=1e-6)
+
+
+def test_projection_distance_matches_projections(rng):
+    A, B = orthonormalize(rng.standard_normal((9, 3))), orthonormalize(rng.standard_normal((9, 3)))
+    difference = np.linalg.norm(A @ A.T - B @ B.T) / np.sqrt(6)
+    assert projection_distance(A, B) == pytest.approx(difference)
+
+
+def test_principal_angles_allow_other_ranks(rng):
+    A = rng.standard_normal((6, 3))
+    np.testing.assert_allclose(principal_angles(A, A[:, :1]), 0, atol=1e-7)
+
+
+def test_chance_level_of_the_papers_setting(rng):
+    mean, sd = chance_distance(100, 3, rng=rng)
+    assert mean == pytest.approx(2.27, abs=0.05)  # the paper's worst methods sit here
+    assert 0 < sd < 0.1
+
+
+@pytest.mark.parametrize(
+    ("A", "B", "message"),
+    [
+        (np.ones((2, 3)), np.ones((2, 3)), "r <= p"),
+        (np.ones((4, 2)), np.eye(4)[:, :2], "linearly dependent"),
+        (np.eye(4)[:, :2], np.eye(4)[:, :1], "must be equal"),
+        (np.full((3, 1), np.nan), np.eye(3)[:, :1], "NaN"),
+    ],
+)
+def test_bad_bases_are_named(A, B, message):
+    with pytest.raises(ValueError, match=message):
+        procrustes_distance(A, B)
+
+
+def test_cross_moment_is_the_mean_outer_product(rng):
+    S, Y = rng.standard_normal((7, 3)), rng.standard_normal((7, 2))
+    expected = np.mean([np.outer(s, y) for s, y in zip(S, Y, strict=True)], axis=0)
+    np.testing.assert_allclose(cross_moment(S, Y), expected)
+    with pytest.raises(ValueError, match=r"7 row.* but Y has 6"):
+        cross_moment(S, Y[:6])
+
+
+def test_diagnostics_see_a_shrunk_score(rng):
+    x = rng.standard_normal((20_000, 3)) * [1.0, 10.0, 0.1]
+    truth = x / np.array([1.0, 10.0, 0.1]) ** 2
+    good, shrunk = stein_diagnostics(truth, x), stein_diagnostics(0.5 * truth, x)
+    assert good.slope == pytest.approx(1.0, abs=0.02)
+    assert good.identity_error < 0.03
+    assert shrunk.slope == pytest.approx(0.5, abs=0.02)
+    assert np.abs(good.mean).max() < 0.03
