@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CurlFreeIMQ", "median_distance", "namespace"]
+__all__ = ["CurlFreeIMQ", "KernelRows", "median_distance", "namespace"]
 
 TILE_ENTRIES = 1 << 21  # entries of one tile: small enough for the cache, large enough for BLAS
 Array = Any  # numpy.ndarray or torch.Tensor
@@ -67,6 +67,24 @@ def median_distance(X: NDArray, *, max_points: int = 8192) -> float:
     return float(np.sqrt(squared[position]))
 
 
+class KernelRows:
+    """Points x_i (scaled to z_i) with the factors w^3 and -3 w^5 between them and the centres."""
+
+    def __init__(self, kernel: CurlFreeIMQ, z: Array, *, keep: bool) -> None:
+        self.z, self.z1 = z, kernel._with_ones(z)
+        self.keep = keep
+        self._make = kernel._make_factors
+        self._kept: dict[int, tuple[Array, Array]] = {}
+
+    def factors(self, rows: slice) -> tuple[Array, Array]:
+        """Return both factors of a tile, from memory if they are kept."""
+        if not self.keep:
+            return self._make(self.z[rows])
+        if rows.start not in self._kept:
+            self._kept[rows.start] = self._make(self.z[rows])
+        return self._kept[rows.start]
+
+
 class CurlFreeIMQ:
     """The curl-free IMQ kernel of n centres, and everything the score estimator asks of it.
 
@@ -77,7 +95,7 @@ class CurlFreeIMQ:
     width : float
         Kernel width c.
     memory_limit : float
-        Bytes that the two stored n x n factors may take; beyond it they are made per tile.
+        Bytes that kept factors may take; beyond it they are made anew for every tile.
 
     Examples
     --------
@@ -99,9 +117,26 @@ class CurlFreeIMQ:
         self._shift = centers.mean(0)  # distances do not change, cancellation does
         self._z = self._scaled(centers)
         self._z1 = self._with_ones(self._z)
-        # bytes of an entry: the same attribute in numpy and torch
-        self.stored = 2.0 * self.n**2 * centers.itemsize <= memory_limit
-        self._factors: tuple[Array, Array] | None = None
+        self._memory_limit = memory_limit
+        self._own = KernelRows(self, self._z, keep=self._fits(self.n))
+
+    def _fits(self, m: int) -> bool:
+        """Whether two factors (m, n) respect the memory limit."""
+        return 2.0 * m * self.n * self._z.itemsize <= self._memory_limit
+
+    @property
+    def stored(self) -> bool:
+        """Whether the factors between the centres are kept."""
+        return self._own.keep
+
+    def rows(self, points: Array) -> KernelRows:
+        """Prepare points for repeated products: their factors are kept if they fit."""
+        return KernelRows(self, self._scaled(points), keep=self._fits(len(points)))
+
+    def _rows_of(self, points: Array | KernelRows) -> KernelRows:
+        if isinstance(points, KernelRows):
+            return points
+        return KernelRows(self, self._scaled(points), keep=False)
 
     def _scaled(self, points: Array) -> Array:
         return (points - self._shift) / self.width
@@ -134,29 +169,17 @@ class CurlFreeIMQ:
         square *= -3.0
         return w, square
 
-    def _fill_factors(self) -> tuple[Array, Array]:
-        if self._factors is None:
-            cubes = self.xp.empty((self.n, self.n), dtype=self._z.dtype, device=self._z.device)
-            fifths = self.xp.empty_like(cubes)
-            for rows in self._tiles(self.n):
-                cubes[rows], fifths[rows] = self._make_factors(self._z[rows])
-            self._factors = cubes, fifths
-        return self._factors
-
-    def _apply(self, V: Array, z: Array, z1: Array, stored: bool) -> Array:
+    def _apply(self, at: KernelRows, V: Array) -> Array:
         xp, p = self.xp, self.p
         lift = self._lift(V, self._z).T
-        out = xp.empty_like(z)
-        for rows in self._tiles(z.shape[0]):
-            if stored:
-                cubes, fifths = (factor[rows] for factor in self._fill_factors())
-            else:
-                cubes, fifths = self._make_factors(z[rows])
-            t = xp.matmul(z1[rows], lift)
+        out = xp.empty_like(at.z)
+        for rows in self._tiles(len(at.z)):
+            cubes, fifths = at.factors(rows)
+            t = xp.matmul(at.z1[rows], lift)
             t *= fifths
             pulled = xp.matmul(t, self._z1)
             block = xp.matmul(cubes, V)
-            block += pulled[:, p:] * z[rows]
+            block += pulled[:, p:] * at.z[rows]
             block -= pulled[:, :p]
             out[rows] = block
         out /= self.width**2
@@ -164,28 +187,26 @@ class CurlFreeIMQ:
 
     def __matmul__(self, V: Array) -> Array:
         """Return K V for V of shape (n, p), where K holds the n x n blocks of the centres."""
-        return self._apply(V, self._z, self._z1, self.stored)
+        return self._apply(self._own, V)
 
-    def at(self, points: Array, V: Array) -> Array:
+    def at(self, points: Array | KernelRows, V: Array) -> Array:
         r"""Return :math:`\sum_j \mathcal K(x, x_j) v_j` for every row x of ``points``, (m, p)."""
-        z = self._scaled(points)
-        return self._apply(V, z, self._with_ones(z), stored=False)
+        return self._apply(self._rows_of(points), V)
 
-    def adjoint_at(self, points: Array, U: Array) -> Array:
+    def adjoint_at(self, points: Array | KernelRows, U: Array) -> Array:
         r"""Return :math:`\sum_i \mathcal K(x_j, x_i) u_i` over ``points`` for every centre, (n, p).
 
         The adjoint of :meth:`at`, for a rectangular kernel (Nyström).
         """
         xp, p = self.xp, self.p
-        z = self._scaled(points)
-        z1 = self._with_ones(z)
-        lift = self._lift(U, z)
+        at = self._rows_of(points)
+        lift = self._lift(U, at.z)
         out = xp.zeros_like(self._z)
-        for rows in self._tiles(z.shape[0]):
-            cubes, fifths = self._make_factors(z[rows])
+        for rows in self._tiles(len(at.z)):
+            cubes, fifths = at.factors(rows)
             t = xp.matmul(lift[rows], self._z1.T)
             t *= fifths
-            pulled = xp.matmul(t.T, z1[rows])
+            pulled = xp.matmul(t.T, at.z1[rows])
             out += xp.matmul(cubes.T, U[rows])
             out += pulled[:, p:] * self._z
             out -= pulled[:, :p]
@@ -214,12 +235,11 @@ class CurlFreeIMQ:
 
     def potential_at(self, points: Array, V: Array) -> Array:
         r"""Return :math:`\sum_j c^{-1} w^3 \delta^\top v_j`, (m,); its gradient is :meth:`at`."""
-        z = self._scaled(points)
-        z1, lift = self._with_ones(z), self._lift(V, self._z).T
-        out = self.xp.empty_like(z[:, 0])
-        for rows in self._tiles(z.shape[0]):
-            cubes, _ = self._make_factors(z[rows])
-            cubes *= self.xp.matmul(z1[rows], lift)
+        at, lift = self._rows_of(points), self._lift(V, self._z).T
+        out = self.xp.empty_like(at.z[:, 0])
+        for rows in self._tiles(len(at.z)):
+            cubes = self.xp.matmul(at.z1[rows], lift)
+            cubes *= at.factors(rows)[0]
             out[rows] = cubes.sum(1) / self.width
         return out
 
@@ -228,9 +248,9 @@ class CurlFreeIMQ:
 
         The potential of :meth:`divergence`: :math:`c^2 \Delta\phi = (3 - p) w^3 - 3 w^5`.
         """
-        z = self._scaled(points)
-        out = self.xp.empty_like(z[:, 0])
-        for rows in self._tiles(z.shape[0]):
-            cubes, fifths = self._make_factors(z[rows])
+        at = self._rows_of(points)
+        out = self.xp.empty_like(at.z[:, 0])
+        for rows in self._tiles(len(at.z)):
+            cubes, fifths = at.factors(rows)
             out[rows] = (cubes * (3.0 - self.p) + fifths).sum(1)
         return out / (self.n * self.width**2)

@@ -36,14 +36,15 @@ def nystrom_coefficients(
     b, n_iter, change, fitted
         Coefficients, steps, last relative change, and :math:`K_{nm} b`.
     """
-    residual = kernel.adjoint_at(points, target)
+    rows = kernel.rows(points)
+    residual = kernel.adjoint_at(rows, target)
     direction = residual * 1.0
     b, fitted = residual * 0.0, target * 0.0
     power = float((residual * residual).sum())
     change, n_iter = float("inf"), 0
     for n_iter in range(1, max_iter + 1):  # noqa: B007 - reported
-        image = kernel.at(points, direction)
-        curved = kernel.adjoint_at(points, image) + ridge * (kernel @ direction)
+        image = kernel.at(rows, direction)
+        curved = kernel.adjoint_at(rows, image) + ridge * (kernel @ direction)
         step = power / float((direction * curved).sum())
         b += step * direction
         fitted += step * image
