@@ -1,0 +1,9 @@
+"""The paper's competitors, with the interface of :class:`steinsdr.SteinSDR`."""
+
+from ._dominance import DominanceRank
+from .csopg import CSOPG
+from .ksir import KSIR
+from .mlp import MLPDirections
+from .sir import SIR
+
+__all__ = ["CSOPG", "KSIR", "SIR", "DominanceRank", "MLPDirections"]

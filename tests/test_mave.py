@@ -1,0 +1,337 @@
+"""csOPG and KSIR against the R package MAVE 1.3.11, their invariances, and degenerate input."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from steinsdr.baselines import CSOPG, KSIR
+from steinsdr.baselines._opg import LocalGradients, anchor_points
+from steinsdr.baselines._prepare import IndicatorResponses, distance_correlations
+from steinsdr.simulation import simulate
+from steinsdr.subspace import principal_angles, procrustes_distance
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMITTED = ROOT / "tests" / "data" / "mave_seed1007.npz"
+REFERENCE = Path(os.environ.get("STEINSDR_REFERENCE", ROOT.parent / "shared" / "reference"))
+REFERENCE_NAMES = [
+    "seed1001_n100_p20_gauss",
+    "seed1002_n50_p100_ar1",
+    "seed1003_n100_p100_lognormal",
+    "seed1004_n300_p20_expar1",
+    "seed1005_n300_p100_gauss",
+    "seed1006_n100_p100_ar1",
+    "seed1007_n50_p20_lognormal",
+    "seed1008_n500_p100_expar1",
+]
+METHODS = [CSOPG, KSIR]
+each_method = pytest.mark.parametrize("method", METHODS)
+
+
+def angle(first, second):
+    return float(principal_angles(first, second).max())
+
+
+def data(n=60, p=6, q=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    signal = np.column_stack([X[:, k % p] + np.sin(X[:, (k + 1) % p]) for k in range(q)])
+    return X, signal + 0.3 * rng.standard_normal((n, q))
+
+
+def check_reference(method, file):
+    name = method.__name__.lower()
+    fit = method(max_dim=int(file["max_dim"])).fit(file["X"], file["Y"])
+    # R counts columns from 1.
+    assert_array_equal(fit.selected_ + 1, file[f"idx_{name}"])
+    for d in range(1, int(file["max_dim"]) + 1):
+        reference = file[f"dir_{name}_{d}"]
+        assert angle(fit.directions_path_[d], reference) < 1e-6
+        # Not the span alone: column by column, up to sign.
+        assert_allclose(np.abs(fit.directions_path_[d]), np.abs(reference), atol=1e-6)
+    assert_allclose(fit.cv0_, file[f"cv0_{name}"], atol=1e-8)
+    assert_allclose(fit.cv_, file[f"cv_{name}"], atol=1e-8)
+    assert fit.selected_dim_ == file[f"dim_min_{name}"]
+
+
+@each_method
+def test_matches_the_committed_output_of_the_package(method):
+    with np.load(COMMITTED) as file:
+        check_reference(method, file)
+
+
+@each_method
+@pytest.mark.parametrize("name", REFERENCE_NAMES)
+def test_matches_every_output_of_the_package(method, name):
+    path = REFERENCE / "mave" / f"{name}.npz"
+    if not path.exists():
+        pytest.skip(f"no {path}: set STEINSDR_REFERENCE to the folder that holds mave/*.npz")
+    with np.load(path) as file:
+        check_reference(method, file)
+
+
+def test_indicator_responses_have_the_package_s_singular_values():
+    with np.load(COMMITTED) as file:
+        responses = IndicatorResponses.of(file["Y"])
+        assert responses.working.shape[1] == file["ky_rank"]
+        assert_allclose(np.linalg.norm(responses.working, axis=0), file["ky_sv"], rtol=1e-9)
+
+
+def test_local_gradients_are_the_textbook_regressions():
+    rng = np.random.default_rng(3)
+    n, p, k = 40, 4, 5
+    x, F, V = (rng.standard_normal((n, c)) for c in (p, k, 2))
+    h = 1.2 * V.std(axis=0, ddof=1).mean() / n ** (1 / 6)
+    M = np.zeros((p, p))
+    for j in range(n):
+        distance = np.sum((V - V[j]) ** 2, axis=1)
+        w = np.exp(-distance / max(2 * h**2, np.sort(distance)[3]))
+        Z = np.column_stack([x - x[j], np.ones(n)])
+        G = np.linalg.solve(Z.T @ (w[:, None] * Z) + np.eye(p + 1) / n, Z.T @ (w[:, None] * F))
+        M += G[:p] @ G[:p].T
+    assert_allclose(LocalGradients(x, F, reuse=True).outer_product(V, 2), M, rtol=1e-10)
+
+
+def test_large_problems_give_the_same_in_pieces(monkeypatch):
+    X, Y = data(120, 8)
+    whole = CSOPG(max_dim=3).fit(X, Y)
+    monkeypatch.setattr("steinsdr.baselines._opg._TABLE_LIMIT", 5000)
+    pieces = CSOPG(max_dim=3).fit(X, Y)
+    assert angle(whole.directions_path_[3], pieces.directions_path_[3]) < 1e-8
+
+
+def test_distance_correlation_is_the_v_statistic():
+    X, Y = data(25, 3)
+
+    def centred(points):
+        d = np.linalg.norm(points[:, None] - points[None], axis=2)
+        return d - d.mean(axis=0) - d.mean(axis=1, keepdims=True) + d.mean()
+
+    b = centred(Y)
+    expected = []
+    for j in range(3):
+        a = centred(X[:, [j]])
+        expected.append(np.sqrt(np.sum(a * b) / np.sqrt(np.sum(a**2) * np.sum(b**2))))
+    assert_allclose(distance_correlations(X, Y), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "count"), [(99, 99), (150, 149), (250, 125), (300, 100), (302, 101)])
+def test_anchors(n, count):
+    V = np.random.default_rng(0).standard_normal((n, 3))
+    anchors = anchor_points(V)
+    assert len(np.unique(anchors)) == len(anchors) == count
+
+
+# Invariances
+
+
+@each_method
+def test_shift_and_scale_of_a_column_do_not_change_the_reduced_data(method):
+    X, Y = data()
+    moved = X * [1, -3, 0.01, 50, 1, -1] + [0, 5, -2, 0, 100, 1]
+    one, two = method(n_components=2).fit(X, Y), method(n_components=2).fit(moved, Y)
+    first, second = one.transform(X), two.transform(moved)
+    assert angle(first - first.mean(axis=0), second - second.mean(axis=0)) < 1e-6
+
+
+@each_method
+def test_order_of_columns_does_not_matter(method):
+    X, Y = data()
+    order = np.random.default_rng(1).permutation(X.shape[1])
+    one, two = method(n_components=2).fit(X, Y), method(n_components=2).fit(X[:, order], Y)
+    assert angle(one.directions_[order], two.directions_) < 1e-6
+
+
+def test_csopg_ignores_order_and_monotone_transformation_of_responses():
+    X, Y = data(50)
+    one = CSOPG(n_components=2).fit(X, Y)
+    two = CSOPG(n_components=2).fit(X, np.exp(Y[:, ::-1]))
+    assert angle(one.directions_, two.directions_) < 1e-6
+
+
+def test_ksir_of_the_package_depends_on_the_first_response_and_the_repair_does_not():
+    X, Y = data(100)
+    for weigh, invariant in [("first", False), ("all", True)]:
+        one = KSIR(2, weigh=weigh).fit(X, Y).directions_
+        swapped = KSIR(2, weigh=weigh).fit(X, Y[:, ::-1]).directions_
+        rescaled = KSIR(2, weigh=weigh).fit(X, Y * [10, 1]).directions_
+        assert (angle(one, swapped) < 1e-6) == invariant
+        assert (angle(one, rescaled) < 1e-6) == invariant
+
+
+def test_weighing_all_of_one_response_changes_only_its_units():
+    X, Y = data(q=1)
+    Y /= Y.std(ddof=1)
+    one, two = (KSIR(2, weigh=weigh).fit(X, Y).directions_ for weigh in ("first", "all"))
+    assert angle(one, two) < 1e-6
+
+
+def test_max_dim_matters_to_csopg_only_above_twenty_columns():
+    few, many = simulate(n=100, p=12), simulate(n=100, p=40)
+    for method, sample, invariant in [(CSOPG, few, True), (CSOPG, many, False), (KSIR, many, True)]:
+        one, two = (method(max_dim=m).fit(sample.X, sample.Y).directions_path_[3] for m in (3, 7))
+        assert (angle(one, two) < 1e-6) == invariant
+
+
+def test_only_csopg_sees_an_even_link():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 5))
+    y = X[:, 0] ** 2 + 0.2 * rng.standard_normal(100)
+    truth = np.eye(5)[:, :1]
+    assert procrustes_distance(CSOPG(1).fit(X, y).components_.T, truth) < 0.2
+    assert procrustes_distance(KSIR(1).fit(X, y).components_.T, truth) > 0.6
+
+
+# Interface
+
+
+@parametrize_with_checks([CSOPG(), KSIR(), KSIR(weigh="all")])
+def test_scikit_learn_compatible(estimator, check):
+    check(estimator)
+
+
+@each_method
+def test_components_span_the_directions(method):
+    X, Y = data()
+    fit = method().fit(X, Y)
+    assert fit.components_.shape == (fit.n_components_, 6)
+    assert_allclose(fit.components_ @ fit.components_.T, np.eye(fit.n_components_), atol=1e-12)
+    assert_allclose(np.linalg.norm(fit.directions_, axis=0), 1.0)
+    assert angle(fit.components_.T, fit.directions_) < 1e-7
+    assert_allclose(fit.transform(X), X @ fit.components_.T)
+    assert list(fit.directions_path_) == [1, 2, 3, 4, 5, 6]
+
+
+@each_method
+def test_standardized_scale_leaves_out_the_division_by_sd(method):
+    X, Y = data()
+    X = X * np.logspace(-1, 1, 6)
+    raw, standardized = (method(2, scale=s).fit(X, Y) for s in ("raw", "standardized"))
+    mapped = raw.directions_ * X.std(axis=0, ddof=1)[:, None]
+    assert angle(mapped, standardized.directions_) < 1e-7
+    assert_array_equal(raw.cv_, standardized.cv_)
+
+
+@each_method
+def test_screening_keeps_as_many_columns_as_asked(method):
+    X, Y = data(60, 20)
+    assert method().fit(X, Y).selected_.size == 15  # ceil(60 / ln 60)
+    assert method(screen=None).fit(X, Y).selected_.size == 20
+    fit = method(2, screen=4).fit(X, Y)
+    assert fit.selected_.size == 4
+    assert not np.delete(fit.components_, fit.selected_, axis=1).any()
+
+
+@each_method
+def test_one_dimensional_y_and_frames(method):
+    X, Y = data(q=1)
+    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(6)])
+    flat = method(1).set_output(transform="pandas").fit(frame, pd.Series(Y[:, 0]))
+    assert_array_equal(flat.components_, method(1).fit(X, Y).components_)
+    assert list(flat.transform(frame).columns) == [f"{method.__name__.lower()}0"]
+    assert list(flat.feature_names_in_) == list(frame.columns)
+
+
+@each_method
+def test_no_direction_better_than_the_mean(method):
+    # The response alternates along x, so the neighbours of a point mislead.
+    fit = method().fit(np.arange(30.0)[:, None], np.arange(30) % 2)
+    assert fit.selected_dim_ == 0
+    assert fit.n_components_ == 1
+    assert fit.cv0_ < fit.cv_.min()
+
+
+# Degenerate input: a finite result, or an error that says what is wrong
+
+
+def constant(X, Y):
+    X[:, 1] = 0.1
+    return X, Y
+
+
+def duplicated(X, Y):
+    X[:, 3] = X[:, 0]
+    return X, Y
+
+
+def few_values(X, Y):
+    return np.round(X), np.round(Y)
+
+
+def repeated_rows(X, Y):
+    return np.repeat(X[:20], 3, axis=0), np.repeat(Y[:20], 3, axis=0)
+
+
+def constant_response(X, Y):
+    Y[:, 0] = 7.0
+    return X, Y
+
+
+def huge(X, Y):
+    return X * 1e120, Y * 1e120
+
+
+@each_method
+@pytest.mark.parametrize("screen", ["default", None])
+@pytest.mark.parametrize(
+    "spoil", [constant, duplicated, few_values, repeated_rows, constant_response, huge]
+)
+def test_degenerate_data_give_finite_directions(method, screen, spoil):
+    X, Y = spoil(*data())
+    assert_finite(method(screen=screen), X, Y)
+
+
+@each_method
+@pytest.mark.parametrize("screen", ["default", None])
+@pytest.mark.parametrize(("n", "p"), [(3, 2), (4, 1), (5, 30), (9, 3), (40, 60)])
+def test_odd_shapes_give_finite_directions(method, screen, n, p):
+    assert_finite(method(screen=screen), *data(n, p))
+
+
+def assert_finite(estimator, X, Y):
+    fit = estimator.fit(X, Y)
+    for d, directions in fit.directions_path_.items():
+        assert np.isfinite(directions).all()
+        assert np.linalg.matrix_rank(directions * X.std(axis=0)[:, None]) == d
+    assert np.isfinite(fit.cv_).all()
+    assert not fit.components_[:, np.ptp(X, axis=0) == 0].any()
+
+
+@each_method
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Y": np.ones((60, 2))}, r"Y has 2 column\(s\), all constant"),
+        ({"X": np.ones((60, 6))}, r"X has 6 column\(s\), all constant"),
+        ({"X": np.full((60, 6), np.nan)}, "X contains NaN"),
+        ({"Y": np.full((60, 2), np.nan)}, r"Y has 60 row\(s\) with NaN"),
+        ({"Y": np.full((60, 2), np.inf)}, "Y contains infinity"),
+        ({"Y": np.ones((59, 2))}, r"Y has 59 row\(s\) but X has 60"),
+        ({"X": np.ones((2, 6)), "Y": np.ones(2)}, "minimum of 3 is required"),
+        ({"X": data()[0] * 1e200}, "X holds values too large"),
+        ({"Y": data()[1] * 1e200}, "Y holds values too large"),
+        ({"n_components": 7}, "n_components is 7; expected at most 6"),
+        ({"n_components": 2, "max_dim": 1}, "n_components is 2; expected at most 1"),
+        ({"n_components": 0}, "n_components must be an integer at least 1; got 0"),
+        ({"n_components": "best"}, "n_components must be one of 'auto'; got 'best'"),
+        ({"max_dim": 0}, "max_dim must be an integer at least 1; got 0"),
+        ({"screen": 0}, "screen must be an integer at least 1; got 0"),
+        ({"screen": "none"}, "screen must be one of 'default'; got 'none'"),
+        ({"scale": "z"}, "scale must be one of 'raw', 'standardized'; got 'z'"),
+    ],
+)
+def test_errors_say_what_was_found_and_what_was_expected(method, change, message):
+    X, Y = data()
+    arguments = {"X": X, "Y": Y} | {key: change[key] for key in ("X", "Y") if key in change}
+    parameters = {key: value for key, value in change.items() if key not in ("X", "Y")}
+    with pytest.raises(ValueError, match=message):
+        method(**parameters).fit(**arguments)
+
+
+def test_weigh_is_checked():
+    with pytest.raises(ValueError, match="weigh must be one of 'first', 'all'; got 'second'"):
+        KSIR(weigh="second").fit(*data())
