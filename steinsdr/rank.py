@@ -2,8 +2,8 @@ r"""How many directions: hard thresholding (Algorithm 1) and adaptive selection 
 
 Algorithm 2 looks at the tails of x. Under light tails it keeps the leading singular values of
 :math:`\hat M` that exceed a quantile of their permutation null, under heavy tails as many as
-reach a share of the energy. Its pieces (:func:`tail_check`, :func:`energy_rank`,
-:func:`sequential_rank`) also serve the baselines' Algorithms 3 and 4.
+reach a share of the energy. Its pieces (:func:`energy_rank`, :func:`sequential_rank` and
+:func:`steinsdr.tails.tail_check`) also serve the baselines' Algorithms 3 and 4.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import kurtosis, skew
 from sklearn.base import BaseEstimator
 
 from ._validation import check_integer, check_matrix, check_positive
+from .tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT, TailCheck, tail_check
 
 __all__ = [
+    "KURTOSIS_LIMIT",
+    "SKEWNESS_LIMIT",
     "AdaptiveRank",
     "HardThreshold",
     "RankRule",
@@ -30,18 +32,7 @@ __all__ = [
     "tail_check",
 ]
 
-SKEWNESS_LIMIT = 2.75
-KURTOSIS_LIMIT = 10.0
 _CHUNK = 1 << 24  # entries of permuted responses held at once
-
-
-@dataclass(frozen=True)
-class TailCheck:
-    """Largest absolute skewness and largest excess kurtosis over the features, and the verdict."""
-
-    skewness: float
-    kurtosis: float
-    heavy: bool
 
 
 @dataclass(frozen=True)
@@ -89,33 +80,6 @@ class RankRule(Protocol):
     ) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q)."""
         ...
-
-
-def tail_check(
-    X: ArrayLike, *, skewness: float = SKEWNESS_LIMIT, kurtosis_: float = KURTOSIS_LIMIT
-) -> TailCheck:
-    """Classify x as heavy-tailed if any feature exceeds a limit :math:`s_0` or :math:`k_0`.
-
-    The paper gives no limits. These separate its four laws and its data at every sample size
-    it uses: 100 Gaussian features at n = 50 stay below both, log-normal ones exceed both.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, p)
-    skewness, kurtosis_ : float
-        Limits of the absolute skewness and of the excess kurtosis.
-
-    Examples
-    --------
-    >>> z = np.random.default_rng(0).standard_normal((300, 5))
-    >>> tail_check(z).heavy, tail_check(np.exp(1.5 * z)).heavy
-    (False, True)
-    """
-    points = check_matrix(X, "X")
-    with np.errstate(all="ignore"):  # a column with no variation has no tails: NaN, ignored below
-        s_max = float(np.nanmax(np.abs(np.nan_to_num(skew(points, axis=0)))))
-        k_max = float(np.nanmax(np.nan_to_num(kurtosis(points, axis=0))))
-    return TailCheck(s_max, k_max, s_max > skewness or k_max > kurtosis_)
 
 
 def cumulative_energy(values: NDArray) -> NDArray:
@@ -234,7 +198,7 @@ class AdaptiveRank(BaseEstimator):
     n_permutations : int, default=200
         Number m of permutations.
     skewness, kurtosis : float
-        Tail limits :math:`s_0, k_0`, see :func:`tail_check`.
+        Tail limits :math:`s_0, k_0`, see :func:`steinsdr.tails.tail_check`.
     branch : {"auto", "permutation", "energy"}, default="auto"
         "auto" chooses by the tails; the others force a rule.
 
@@ -293,7 +257,7 @@ class AdaptiveRank(BaseEstimator):
                 tails=tails,
             )
         m = check_integer(self.n_permutations, "n_permutations", low=1)
-        null = permutation_null(scores, Y, k=k, m=m, rng=rng)
+        null = self._null(scores, Y, k=k, m=m, rng=rng)
         thresholds = np.quantile(null, self.quantile, axis=0)
         return RankSelection(
             rank=sequential_rank(values, thresholds),
@@ -304,3 +268,9 @@ class AdaptiveRank(BaseEstimator):
             null=null,
             tails=tails,
         )
+
+    def _null(
+        self, scores: ArrayLike, Y: ArrayLike, *, k: int, m: int, rng: np.random.Generator
+    ) -> NDArray:
+        """Return null singular values (m, k); a subclass may have another null."""
+        return permutation_null(scores, Y, k=k, m=m, rng=rng)
