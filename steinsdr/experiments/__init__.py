@@ -1,0 +1,11 @@
+"""The paper's simulation tables as declared grids of independent, replayable cells.
+
+:mod:`~steinsdr.experiments.grid` declares the tables, :mod:`~steinsdr.experiments.methods` the
+methods, :mod:`~steinsdr.experiments.cells` computes cells, :mod:`~steinsdr.experiments.runner` runs
+what is missing, :mod:`~steinsdr.experiments.store` keeps the rows and
+:mod:`~steinsdr.experiments.replay` recomputes them. ``python -m steinsdr`` is the command line.
+"""
+
+from .grid import EXPERIMENTS, TABLE1, TABLE2, Experiment, parse_only
+
+__all__ = ["EXPERIMENTS", "TABLE1", "TABLE2", "Experiment", "parse_only"]

@@ -1,0 +1,85 @@
+"""Fingerprints of the code that decides a method's numbers.
+
+Comments, docstrings and blank lines do not count. Each family of methods has its own list of
+modules, so that work on one leaves the results of the others alone; a test records which modules
+a cell really enters.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import tokenize
+from functools import cache
+from pathlib import Path
+
+__all__ = ["essence", "fingerprint", "modules"]
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+_COMMON = ("_validation", "simulation", "streams")
+_SCORE = ("experiments/scorefits", "scores/_base")
+_MAVE = tuple(f"baselines/{name}" for name in ("_base", "_mave", "_mave_dim", "_opg", "_prepare"))
+_MODULES: dict[str, tuple[str, ...]] = {
+    "tikhonov": (*_SCORE, "kernels", "scores/_lanczos", "scores/tikhonov"),
+    "denoising": (*_SCORE, "scores/_network", "scores/denoising"),
+    "sir": ("baselines/_base", "baselines/_slices", "baselines/sir", "moments", "subspace"),
+    "csopg": (*_MAVE, "baselines/csopg", "subspace"),
+    "ksir": (*_MAVE, "baselines/ksir", "subspace"),
+    "mlp": ("_relu", "baselines/_base", "baselines/_dominance", "baselines/mlp"),
+}
+_STEIN = ("estimator", "moments")
+_MEASURE = {
+    "scores": (),
+    "distance": ("experiments/cells", "subspace"),
+    "rank": ("experiments/cells", "rank", "tails"),
+}
+
+
+def modules(family: str, measure: str) -> tuple[str, ...]:
+    """Return the modules that decide a family's "distance", "rank" or, if it has any, "scores"."""
+    names = {*_COMMON, *_MODULES[family], *_MEASURE[measure]}
+    if "scores/_base" in names and measure != "scores":
+        names.update(_STEIN)
+    if family in ("csopg", "ksir") and measure == "rank":
+        names -= {"rank", "tails"}  # they choose by cross-validation
+    return tuple(sorted(names))
+
+
+@cache
+def fingerprint(family: str, measure: str) -> str:
+    """Return a hash of the code that decides ``measure`` for a family of methods.
+
+    Examples
+    --------
+    >>> len({fingerprint("sir", "distance"), fingerprint("ksir", "distance")})
+    2
+    """
+    digest = hashlib.sha256()
+    for name in modules(family, measure):
+        text = (PACKAGE / f"{name}.py").read_text(encoding="utf-8")
+        digest.update(f"{name}\n{essence(text)}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def essence(source: str) -> str:
+    r"""Return source text without comments, docstrings and blank lines.
+
+    Examples
+    --------
+    >>> essence("def f(x):  # a comment\n    'Doc.'\n\n    return '# kept'\n")
+    "def f(x):\n    return '# kept'"
+    """
+    lines: list[str] = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            first = node.body[0]
+            for row in range(first.lineno, (first.end_lineno or first.lineno) + 1):
+                lines[row - 1] = ""
+    return "\n".join(line.rstrip() for line in lines if line.strip())

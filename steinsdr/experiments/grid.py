@@ -1,0 +1,207 @@
+"""Experiments: declared grids of independent cells, their profiles and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from .._validation import check_choice
+from .cells import Cell, Design
+from .methods import METHODS, PAPER_METHODS
+
+__all__ = ["EXPERIMENTS", "PROFILES", "TABLE1", "TABLE2", "Experiment", "parse_only"]
+
+PROFILES = ("smoke", "laptop", "paper")
+Axes = Mapping[str, tuple[Any, ...]]
+
+_LAWS = ("isotropic", "ar1", "lognormal", "exp_ar1")
+_LAW_VARIANTS = ("exp_ar1_literal",)
+# Networks on 10,000 points take minutes each.
+_LAPTOP_METHODS = tuple(m for m in PAPER_METHODS if m not in ("NN-split", "NN-full"))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A grid law x (n or r) x method x repetition; one row of its CSV file per cell.
+
+    Attributes
+    ----------
+    name : str
+        Also the stem of its files.
+    axes : mapping of str to tuple
+        Values of ``law``, of ``n`` or ``r``, and of ``method``, as run by default.
+    fixed : mapping
+        The one of n and r that does not vary.
+    design : Design
+        Dimensions, links, and what is measured.
+    variants : mapping of str to tuple
+        Further values of the axes, run only when a filter names them.
+    repetitions : mapping of str to int
+        By profile.
+    subsets : mapping of str to axes
+        By profile: what it leaves out, unless a filter names it.
+    """
+
+    name: str
+    axes: Axes
+    fixed: Mapping[str, Any]
+    design: Design
+    variants: Axes = field(default_factory=dict)
+    repetitions: Mapping[str, int] = field(
+        default_factory=lambda: {"smoke": 2, "laptop": 10, "paper": 100}
+    )
+    subsets: Mapping[str, Axes] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that identify a row."""
+        return (*self.axes, "rep")
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Columns that hold the result."""
+        return ("distance",) if self.design.measure == "distance" else ("rank", "error")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns of the CSV file."""
+        return (*self.keys, *self.values, "status", "seconds")
+
+    def known(self, axis: str) -> tuple[Any, ...]:
+        """Return all values of an axis, variants included."""
+        return (*self.axes[axis], *self.variants.get(axis, ()))
+
+    def key(self, cell: Cell) -> tuple[Any, ...]:
+        """Return the cell's key, in the order of ``keys``."""
+        return tuple(getattr(cell, name) for name in self.keys)
+
+    def cell(self, **key: Any) -> Cell:
+        """Return the cell of a key; ValueError names what is unknown.
+
+        Examples
+        --------
+        >>> TABLE1.cell(law="ar1", n=300, method="TRE-sup", rep=17)
+        Cell(law='ar1', n=300, r=3, method='TRE-sup', rep=17)
+        """
+        if missing := [name for name in self.keys if key.get(name) is None]:
+            raise ValueError(f"{self.name} needs {', '.join(missing)}; got {key}.")
+        if surplus := [name for name in key if name not in self.keys]:
+            raise ValueError(
+                f"{self.name} has no {', '.join(surplus)}; its keys are {', '.join(self.keys)}."
+            )
+        for axis in self.axes:
+            self._check(axis, str(key[axis]))
+        return Cell(**{**self.fixed, **key})
+
+    def cells(
+        self, profile: str = "paper", only: Mapping[str, Iterable[str]] | None = None
+    ) -> list[Cell]:
+        """Return the cells of a profile that pass a filter.
+
+        Parameters
+        ----------
+        profile : {"smoke", "laptop", "paper"}
+            Chooses repetitions, and for the smaller ones a part of the grid.
+        only : mapping of str to iterable of str, optional
+            Values to keep by key, as from :func:`parse_only`. A named value is taken even
+            where the profile leaves it out.
+
+        Examples
+        --------
+        >>> len(TABLE1.cells()), len(TABLE2.cells())
+        (16000, 12000)
+        """
+        check_choice(profile, "profile", PROFILES)
+        only = dict(only or {})
+        for name in only:
+            check_choice(name, "a filter's name", self.keys)
+        chosen = {axis: self._choose(axis, profile, only.get(axis)) for axis in self.axes}
+        reps: Iterable[int] = range(self.repetitions[profile])
+        if "rep" in only:
+            reps = _repetitions(only["rep"])
+        return [
+            Cell(**self.fixed, **dict(zip(self.axes, values, strict=True)), rep=rep)
+            for *values, rep in product(*chosen.values(), reps)
+        ]
+
+    def _choose(self, axis: str, profile: str, wanted: Iterable[str] | None) -> tuple[Any, ...]:
+        if wanted is not None:
+            return tuple(dict.fromkeys(self._check(axis, value) for value in wanted))
+        return self.subsets.get(profile, {}).get(axis, self.axes[axis])
+
+    def _check(self, axis: str, value: str) -> Any:
+        """Return the axis value that is written ``value``."""
+        known = {str(v): v for v in self.known(axis)}
+        return known[check_choice(value, axis, list(known))]
+
+
+def _repetitions(values: Iterable[str]) -> list[int]:
+    """Read repetitions such as "3" and ranges such as "10-19"."""
+    found: dict[int, None] = {}
+    for value in values:
+        first, _, last = str(value).partition("-")
+        if not first.isdigit() or (last and not last.isdigit()):
+            raise ValueError(f"rep must be a number such as 3 or a range 10-19; got {value!r}.")
+        found.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
+    return list(found)
+
+
+def parse_only(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Read filters such as ``"method=TRE-sup|SIR,law=ar1"``; later ones add to earlier ones.
+
+    Examples
+    --------
+    >>> parse_only(["method=TRE-sup|SIR,law=ar1", "law=isotropic"])
+    {'method': ['TRE-sup', 'SIR'], 'law': ['ar1', 'isotropic']}
+    """
+    only: dict[str, list[str]] = {}
+    for text in texts:
+        for part in text.split(","):
+            name, equals, values = (piece.strip() for piece in part.partition("="))
+            if not (name and equals and values):
+                example = "method=TRE-sup,law=ar1|exp_ar1"
+                raise ValueError(f'only must look like "{example}"; got {text!r}.')
+            only.setdefault(name, []).extend(value.strip() for value in values.split("|"))
+    return only
+
+
+def _variants(table: str) -> Axes:
+    methods = tuple(m for m in METHODS if m not in PAPER_METHODS and table in METHODS[m].tables)
+    return {"law": _LAW_VARIANTS, "method": methods}
+
+
+TABLE1 = Experiment(
+    name="table1",
+    axes={"law": _LAWS, "n": (50, 100, 300, 500), "method": PAPER_METHODS},
+    fixed={"r": 3},
+    design=Design(version="section41", measure="distance"),
+    variants=_variants("table1"),
+    subsets={
+        "smoke": {
+            "law": ("isotropic", "lognormal"),
+            "n": (50, 100),
+            "method": ("SIR", "csOPG", "KSIR", "MLP", "NN-sup", "TRE-sup"),
+        },
+        "laptop": {"method": _LAPTOP_METHODS},
+    },
+)
+
+TABLE2 = Experiment(
+    name="table2",
+    axes={"law": _LAWS, "r": (1, 3, 5), "method": PAPER_METHODS},
+    # The paper does not give n here; 300 reproduces its ranks.
+    fixed={"n": 300},
+    design=Design(version="section42", measure="rank"),
+    variants=_variants("table2"),
+    subsets={
+        "smoke": {
+            "law": ("isotropic", "lognormal"),
+            "method": ("SIR", "KSIR", "MLP", "TRE-sup"),
+        },
+        "laptop": {"method": _LAPTOP_METHODS},
+    },
+)
+
+EXPERIMENTS: dict[str, Experiment] = {e.name: e for e in (TABLE1, TABLE2)}

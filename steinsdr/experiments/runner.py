@@ -1,0 +1,215 @@
+"""Run the missing cells of an experiment: local processes, or the workers of a Dask scheduler."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tqdm import tqdm
+
+from .cells import Cell, Design, Group, Row, compute, group_cells
+from .fingerprint import fingerprint
+from .grid import Experiment
+from .manifest import Manifest
+from .methods import METHODS, NETWORKS
+from .replay import replay_sample
+from .scorefits import ScoreCache
+from .store import Say, Store
+from .threads import one_thread
+
+__all__ = ["Outcome", "check_code", "run"]
+
+_BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did: cells asked for, stored before, added, failed among the added."""
+
+    asked: int
+    before: int
+    added: int
+    failed: int
+    interrupted: bool = False
+
+
+def run(
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    folder: str | os.PathLike[str],
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    accept_code_change: bool = False,
+    retry_failed: bool = False,
+    progress: bool = True,
+    say: Say = print,
+) -> Outcome:
+    """Compute the cells that the folder lacks, and append them group by group.
+
+    May be interrupted at any moment: finished groups are on disk, and the next run does the rest.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The grid.
+    cells : sequence of Cell
+        What is wanted of it, for example ``experiment.cells("laptop")``.
+    folder : path
+        Where the rows and the manifest are.
+    jobs : int
+        Local processes.
+    scheduler : str, optional
+        Address of a Dask scheduler, ``tcp://...``, whose workers compute instead.
+    cache : path, optional
+        Folder of score fits shared between experiments and runs; all workers must see it.
+    accept_code_change : bool
+        If the code or settings of a method with rows changed, replay some of them and go on if
+        they are the same.
+    retry_failed : bool
+        Try failed cells again.
+    progress : bool
+        Show a progress bar with the time left.
+    say : callable
+        Gets sentences about what happens.
+    """
+    store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
+    store.open()
+    methods = list(dict.fromkeys(cell.method for cell in cells))
+    check_code(experiment, folder, methods, accept=accept_code_change, say=say)
+    if retry_failed:
+        failed = (c for c in cells if c in store and store.rows[store.key(c)].status != "ok")
+        say(f"{store.drop(list(failed))} failed cell(s) are tried again.")
+    missing = [cell for cell in cells if cell not in store]
+    before = len(cells) - len(missing)
+    if not missing:
+        return Outcome(len(cells), before, 0, 0)
+    # Before the first row: should the run be killed, its rows are still accounted for.
+    manifest.record(dict.fromkeys(cell.method for cell in missing))
+    groups = group_cells(experiment.design, missing)
+    added = failed = 0
+    interrupted = False
+    with tqdm(
+        total=sum(group.cost for group in groups),
+        desc=experiment.name,
+        bar_format=_BAR,
+        disable=not progress,
+    ) as bar:
+        results = _results(experiment.design, groups, jobs, scheduler, cache)
+        try:
+            for index, rows in results:
+                fresh = store.append(rows)
+                added += len(fresh)
+                failed += sum(row.status != "ok" for row in fresh)
+                bar.update(groups[index].cost)
+                bar.set_postfix_str(f"{added}/{len(missing)} cells, {failed} failed")
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            results.close()
+            manifest.summarize(store.rows)
+    return Outcome(len(cells), before, added, failed, interrupted)
+
+
+def check_code(
+    experiment: Experiment,
+    folder: str | os.PathLike[str],
+    methods: Iterable[str],
+    *,
+    accept: bool = False,
+    sample: int = 3,
+    say: Say = print,
+) -> None:
+    """Refuse to mix rows made by different code, unless a replay finds them equal.
+
+    Raises
+    ------
+    ValueError
+        If a method's code or settings are not those of its stored rows, and ``accept`` is false
+        or a replayed row differs.
+    """
+    store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
+    rows = store.read()
+    stored = {row.cell.method for row in rows.values()}
+    wanted = [name for name in methods if name in stored]
+    changed = manifest.changed(wanted)
+    changed |= {name: ["record"] for name in manifest.unrecorded(rows) if name in wanted}
+    if changed and not accept:
+        what = "; ".join(f"{name} ({', '.join(keys)})" for name, keys in changed.items())
+        raise ValueError(
+            f"the code or settings behind the rows in {store.path} changed: {what}. "
+            "--accept-code-change replays some rows of each and goes on if they are the same."
+        )
+    for name in changed:
+        replays = replay_sample(experiment, folder, name, sample)
+        for one in replays:
+            say(f"{experiment.name} {' '.join(store.key(one.stored.cell))}: {one}")
+        if different := sum(not one.same for one in replays):
+            raise ValueError(
+                f"{name}: {different} of {len(replays)} replayed rows of {store.path} differ under "
+                "the present code. Remove its rows to compute them again, or restore the code."
+            )
+        manifest.record([name], replayed={name: len(replays)})
+
+
+def _work(
+    design: Design, index: int, group: Group, cache: str | None
+) -> tuple[int, list[Row], list[str]]:
+    """Compute a group in a worker; also return the hashes of the worker's code."""
+    with one_thread(networks=any(METHODS[c.method].family in NETWORKS for c in group.cells)):
+        rows = compute(design, group, ScoreCache(cache))
+    return index, rows, _hashes(design, group)
+
+
+def _hashes(design: Design, group: Group) -> list[str]:
+    return [fingerprint(METHODS[cell.method].family, design.measure) for cell in group.cells]
+
+
+def _results(
+    design: Design,
+    groups: Sequence[Group],
+    jobs: int,
+    scheduler: str | None,
+    cache: str | os.PathLike[str] | None,
+) -> Generator[tuple[int, list[Row]], None, None]:
+    """Yield the index and rows of each group as it is finished."""
+    folder = None if cache is None else os.path.abspath(cache)
+    make = _local if scheduler is None else _distributed
+    target: Any = jobs if scheduler is None else scheduler
+    for index, rows, hashes in make(design, groups, folder, target):
+        if hashes != _hashes(design, groups[index]):
+            raise ValueError("a worker runs other code than this process; install one version.")
+        yield index, rows
+
+
+def _local(
+    design: Design, groups: Sequence[Group], cache: str | None, jobs: int
+) -> Iterator[tuple[int, list[Row], list[str]]]:
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    yield from parallel(delayed(_work)(design, k, group, cache) for k, group in enumerate(groups))
+
+
+def _distributed(
+    design: Design, groups: Sequence[Group], cache: str | None, scheduler: str
+) -> Iterator[tuple[int, list[Row], list[str]]]:
+    try:
+        from distributed import Client, as_completed
+    except ImportError as error:
+        raise ValueError("--scheduler needs Dask: pip install 'steinsdr[cluster]'.") from error
+    try:
+        client = Client(scheduler, timeout="20s")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"no Dask scheduler answers at {scheduler} ({error}).") from error
+    with client:
+        futures = [
+            client.submit(_work, design, k, group, cache, pure=False, priority=-k)
+            for k, group in enumerate(groups)
+        ]
+        for future in as_completed(futures):
+            yield future.result()
+            future.release()

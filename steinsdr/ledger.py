@@ -1,0 +1,230 @@
+"""The ledger: every cell of the paper's simulation tables beside ours, with a computed verdict."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau
+
+from .experiments.grid import EXPERIMENTS, Experiment
+from .experiments.methods import PAPER_METHODS
+from .experiments.store import Store, atomic_write
+from .simulation import LAWS
+
+__all__ = ["COLUMNS", "Ledger", "compare", "load_paper", "load_rows", "summarize"]
+
+COLUMNS = (
+    "table",
+    "cell",
+    "method",
+    "paper_mean",
+    "paper_sd",
+    "mean",
+    "sd",
+    "reps",
+    "z",
+    "verdict",
+)
+PAPER_REPETITIONS = 100
+Z_LIMIT = 3.0
+RELATIVE_LIMIT = 0.02
+_FILES = {"table1": "table1_subspace_distance.csv", "table2": "table2_rank_error.csv"}
+_AXIS = {"table1": "n", "table2": "r"}
+_VALUE = {"table1": "distance", "table2": "error"}
+_ROUNDING = {"table1": 5e-5, "table2": 5e-3}  # half a unit of the last printed digit
+
+
+def load_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return the stored rows as a frame with the columns of the CSV file, NaN where it failed."""
+    rows = Store(experiment, folder).read().values()
+    blank = (np.nan,) * len(experiment.values)
+    records = [
+        (*experiment.key(row.cell), *(row.values or blank), row.status, row.seconds) for row in rows
+    ]
+    return pd.DataFrame(records, columns=list(experiment.columns))
+
+
+def summarize(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return mean, sd and number of repetitions of every cell with rows, variants included.
+
+    Failed repetitions do not enter mean and sd, as in the paper; ``failure_rate`` counts them.
+    """
+    rows = load_rows(experiment, folder)
+    axis, value = _AXIS[experiment.name], _VALUE[experiment.name]
+    grouped = rows.groupby(["law", axis, "method"], sort=False, as_index=False)
+    return grouped.agg(
+        mean=(value, "mean"),
+        sd=(value, lambda v: v.std(ddof=1)),
+        reps=(value, "count"),
+        failure_rate=("status", lambda s: float((s != "ok").mean())),
+    )
+
+
+def load_paper(table: str, folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return the paper's figures: law, n or r, method, mean, sd, bold, failure_rate."""
+    paper = pd.read_csv(Path(folder) / _FILES[table])
+    names = {law.label: name for name, law in LAWS.items()}
+    axis = _AXIS[table]
+    paper["law"] = paper["distribution"].map(names)
+    paper = paper.rename(columns={"n_labeled": axis})
+    if "failure_rate" not in paper:
+        paper["failure_rate"] = 0.0
+    paper["bold"] = paper["bold"].astype(bool)
+    return paper[["law", axis, "method", "mean", "sd", "bold", "failure_rate"]]
+
+
+def compare(
+    mean: float,
+    sd: float,
+    reps: float,
+    paper_mean: float,
+    paper_sd: float,
+    paper_reps: float = PAPER_REPETITIONS,
+    rounding: float = 0.0,
+) -> tuple[float, str]:
+    """Return z and the verdict on two means.
+
+    z is the difference over its standard error. The verdict is "agrees" if abs(z) <= 3 or the
+    means are within 2% of the paper's, else "differs"; "missing" below two repetitions. Without
+    any variation z is 0 for equal means (to the ``rounding`` of print) and infinite for others.
+
+    Examples
+    --------
+    >>> compare(1.01, 0.1, 100, 1.0, 0.1)[1], compare(1.2, 0.1, 100, 1.0, 0.1)[1]
+    ('agrees', 'differs')
+    >>> compare(9.0, 0.0, 100, 9.0, 0.0), compare(8.0, 0.0, 100, 9.0, 0.0)
+    ((0.0, 'agrees'), (-inf, 'differs'))
+    """
+    if not reps >= 2:
+        return np.nan, "missing"
+    difference = mean - paper_mean
+    error = np.sqrt(sd**2 / reps + paper_sd**2 / max(paper_reps, 1.0))
+    if error == 0:
+        z = 0.0 if abs(difference) <= rounding else float(np.copysign(np.inf, difference))
+    else:
+        z = float(difference / error)
+    agrees = abs(z) <= Z_LIMIT or abs(difference) <= RELATIVE_LIMIT * abs(paper_mean)
+    return z, "agrees" if agrees else "differs"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The comparison and what follows from it.
+
+    Attributes
+    ----------
+    cells : DataFrame
+        One row per cell of the paper: the columns of the file, and law, n, r, bold, failure
+        rates besides.
+    extras : DataFrame
+        Means of the methods and laws that the paper does not have.
+    """
+
+    cells: pd.DataFrame
+    extras: pd.DataFrame
+
+    @classmethod
+    def build(cls, results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> Ledger:
+        """Compare the rows in ``results`` with the paper's figures in ``paper``."""
+        parts, extras = [], []
+        for table, experiment in EXPERIMENTS.items():
+            axis = _AXIS[table]
+            keys = ["law", axis, "method"]
+            ours = summarize(experiment, results)
+            theirs = load_paper(table, paper)
+            merged = theirs.merge(ours, on=keys, how="left", suffixes=("_paper", ""))
+            merged["table"] = table
+            merged["cell"] = [
+                f"{law} {axis}={k}" for law, k in zip(merged.law, merged[axis], strict=True)
+            ]
+            merged = merged.rename(columns={"mean_paper": "paper_mean", "sd_paper": "paper_sd"})
+            merged["reps"] = merged["reps"].fillna(0).astype(int)
+            merged[["mean", "sd"]] = merged[["mean", "sd"]].astype(float)
+            judged = [
+                compare(
+                    row.mean,
+                    row.sd,
+                    row.reps,
+                    row.paper_mean,
+                    row.paper_sd,
+                    PAPER_REPETITIONS * (1.0 - row.failure_rate_paper),
+                    _ROUNDING[table],
+                )
+                for row in merged.itertuples()
+            ]
+            merged["z"] = [z for z, _ in judged]
+            merged["verdict"] = [verdict for _, verdict in judged]
+            parts.append(merged)
+            listed = ours.law.isin(theirs.law) & ours.method.isin(PAPER_METHODS)
+            extras.append(ours[~listed].assign(table=table))
+        return cls(pd.concat(parts, ignore_index=True), pd.concat(extras, ignore_index=True))
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write ``ledger.csv`` and return its path."""
+        path = Path(folder) / "ledger.csv"
+        frame = self.cells[list(COLUMNS)].round({"mean": 4, "sd": 4, "z": 2})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, frame.to_csv(index=False, lineterminator="\n").encode())
+        return path
+
+    def summary(self) -> str:
+        """Return the counts of verdicts, overall and by table and method."""
+        counts = self.cells.groupby(["table", "method"], sort=False)["verdict"].value_counts()
+        shown = counts.unstack(fill_value=0).reindex(
+            columns=["agrees", "differs", "missing"], fill_value=0
+        )
+        total = self.cells["verdict"].value_counts()
+        line = ", ".join(f"{total.get(v, 0)} {v}" for v in shown.columns)
+        return f"{shown.to_string()}\n{len(self.cells)} cells: {line}"
+
+    def rankings(self) -> pd.DataFrame:
+        """Return how far the order of the methods is the paper's, cell by cell.
+
+        Columns: ``tau`` (Kendall's rank correlation of the means), ``best_paper`` and
+        ``best`` (methods with the least mean), ``same_best``, ``methods`` (how many
+        are there). Cells with fewer than two methods are left out.
+        """
+        records = []
+        for (table, cell), part in self.cells.groupby(["table", "cell"], sort=False):
+            part = part[part.verdict != "missing"]
+            if len(part) < 2:
+                continue
+            tau = kendalltau(part["paper_mean"], part["mean"]).statistic
+            best_paper, best = (
+                tuple(part["method"][part[column] == part[column].min()])
+                for column in ("paper_mean", "mean")
+            )
+            same = bool(set(best_paper) & set(best))
+            records.append(
+                (table, cell, tau, "|".join(best_paper), "|".join(best), same, len(part))
+            )
+        columns = ["table", "cell", "tau", "best_paper", "best", "same_best", "methods"]
+        return pd.DataFrame(records, columns=columns)
+
+    def bold_entries(self) -> pd.DataFrame:
+        """Return for every bold entry of the paper whether it is the best here too.
+
+        ``holds``: "best" if no method has a smaller mean, "tied" if the best is not
+        smaller by more than 3 standard errors of the difference, "beaten", or "missing".
+        ``by`` is the best method where the entry is not best.
+        """
+        records = []
+        for row in self.cells[self.cells["bold"]].itertuples():
+            peers = self.cells[
+                (self.cells.table == row.table)
+                & (self.cells.cell == row.cell)
+                & (self.cells.verdict != "missing")
+            ]
+            holds, by = "missing", ""
+            if row.verdict != "missing":
+                best = peers.loc[peers["mean"].idxmin()]
+                error = np.sqrt(row.sd**2 / row.reps + best["sd"] ** 2 / best["reps"])
+                gap = row.mean - best["mean"]
+                holds = "best" if gap <= 0 else "tied" if gap <= Z_LIMIT * error else "beaten"
+                by = "" if holds == "best" else best["method"]
+            records.append((row.table, row.cell, row.method, holds, by))
+        return pd.DataFrame(records, columns=["table", "cell", "method", "holds", "by"])

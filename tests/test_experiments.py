@@ -1,0 +1,429 @@
+"""The runner: same key, same number; nothing lost, nothing done twice; sharing is sharing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_experiment import TOY1, TOY2
+
+from steinsdr import SteinSDR
+from steinsdr.experiments import TABLE1, TABLE2, parse_only
+from steinsdr.experiments.cells import compute, group_cells
+from steinsdr.experiments.fingerprint import PACKAGE, essence, fingerprint, modules
+from steinsdr.experiments.methods import METHODS, PAPER_METHODS
+from steinsdr.experiments.replay import replay, replay_sample, stored_row
+from steinsdr.experiments.runner import check_code, run
+from steinsdr.experiments.scorefits import ScoreCache, ScoreFit
+from steinsdr.experiments.store import Store
+from steinsdr.experiments.threads import one_thread
+from steinsdr.rank import AdaptiveRank
+from steinsdr.scores import DenoisingScore, TikhonovScore
+from steinsdr.simulation import simulate
+from steinsdr.streams import stream_seed
+from steinsdr.subspace import procrustes_distance
+
+TOY = Path(__file__).parent / "toy_experiment.py"
+
+
+def outcomes(rows):
+    """Return what must not change: values and status by cell."""
+    return {row.cell: (row.values, row.status) for row in rows}
+
+
+def computed(experiment, cells, scores_of=ScoreFit.compute):
+    with one_thread():
+        groups = group_cells(experiment.design, cells)
+        return outcomes(row for g in groups for row in compute(experiment.design, g, scores_of))
+
+
+@pytest.fixture(scope="module")
+def laptop():
+    """Every default cell of the first toy, three repetitions, computed in this process."""
+    return computed(TOY1, TOY1.cells("laptop"))
+
+
+def stored(experiment, folder):
+    return outcomes(Store(experiment, folder).read().values())
+
+
+# Same key, same number.
+
+
+def test_a_cell_does_not_depend_on_its_company(laptop):
+    cells = TOY1.cells("laptop")[::-1]
+    with one_thread():
+        alone = {}
+        for cell in cells[::5]:
+            (group,) = group_cells(TOY1.design, [cell])
+            alone |= outcomes(compute(TOY1.design, group))
+    assert alone.items() <= laptop.items()
+    assert computed(TOY1, cells) == laptop
+    assert {status for _, status in laptop.values()} == {"ok"}
+
+
+def test_two_processes_give_the_same_rows(laptop, tmp_path):
+    outcome = run(
+        TOY1, TOY1.cells("laptop"), tmp_path, jobs=2, cache=tmp_path / "c", progress=False
+    )
+    assert (outcome.added, outcome.failed) == (len(laptop), 0)
+    assert stored(TOY1, tmp_path) == laptop
+
+
+@pytest.mark.slow
+def test_dask_workers_give_the_same_rows(laptop, tmp_path):
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        run(TOY1, TOY1.cells("laptop"), tmp_path, scheduler=address, progress=False)
+    assert stored(TOY1, tmp_path) == laptop
+
+
+def test_no_scheduler_is_said(tmp_path):
+    cells = TOY1.cells("smoke", {"method": ["SIR"]})
+    with pytest.raises(ValueError, match="no Dask scheduler answers at nonsense"):
+        run(TOY1, cells, tmp_path, scheduler="nonsense", progress=False)
+
+
+# Sharing.
+
+
+def test_scores_are_fitted_once(tmp_path, monkeypatch, laptop):
+    fits = []
+    original = ScoreFit.compute
+    monkeypatch.setattr(ScoreFit, "compute", lambda fit: fits.append(fit) or original(fit))
+    only = {"method": ["TRE-sup", "TRE-split", "NN-split"]}
+    cells = TOY1.cells("laptop", only)
+    run(TOY1, cells, tmp_path, cache=tmp_path / "c", progress=False)
+    # Per law and repetition: TRE-sup one for each n, the split methods one for both n.
+    assert len(fits) == len(set(fits)) == 2 * 3 * (2 + 1 + 1)
+    assert stored(TOY1, tmp_path).items() <= laptop.items()
+    fits.clear()
+    run(TOY2, TOY2.cells("laptop", only), tmp_path, cache=tmp_path / "c", progress=False)
+    assert fits == [], "the other experiment has n = 40 too, and any r"
+    assert stored(TOY2, tmp_path) == computed(TOY2, TOY2.cells("laptop", only))
+
+
+def test_damaged_cache_file_is_replaced(tmp_path):
+    (group,) = group_cells(TOY1.design, TOY1.cells("smoke", {"method": ["TRE-split"]})[:1])
+    cache = ScoreCache(tmp_path)
+    scores = cache(group.fit)
+    path = cache.path(group.fit)
+    path.write_bytes(path.read_bytes()[:100])
+    np.testing.assert_array_equal(cache(group.fit), scores)
+    with np.load(path, allow_pickle=False) as again:
+        np.testing.assert_array_equal(again["scores"], scores)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("method", ["TRE-sup", "TRE-split", "TRE-full", "NN-sup", "NN-split"])
+def test_shared_number_is_that_of_the_public_estimator(method):
+    experiment = replace(TOY1, axes=TOY1.axes | {"method": (method,)})
+    cell = experiment.cell(law="lognormal", n=40, method=method, rep=2)
+    values, status = computed(experiment, [cell])[cell]
+    config = METHODS[method].config
+    if method.startswith("TRE"):
+        score = TikhonovScore(1e-2)
+        unlabeled = 50
+    else:
+        trained = 0 if config == "split" else 40
+        seed = stream_seed(44, "network", "lognormal", config, trained)
+        small = TOY1.design.overrides["denoising"]
+        score = DenoisingScore(standardize=config != "sup", random_state=seed, **small)
+        unlabeled = 60
+    data = simulate("lognormal", 40, p=6, n_unlabeled=unlabeled, seed=44)
+    sdr = SteinSDR(3, score=score, config=config).fit(data.X, data.Y, data.X_unlabeled)
+    assert status == "ok"
+    # n_evaluated is 40 too, so that products have the same shapes: equal but for rounding.
+    assert values[0] == pytest.approx(procrustes_distance(sdr.components_.T, data.B), abs=1e-9)
+
+
+def test_rank_is_that_of_the_public_estimator():
+    cell = TOY2.cell(law="isotropic", r=3, method="TRE-sup", rep=1)
+    data = simulate("isotropic", 40, p=6, r=3, version="section42", seed=43)
+    seed = stream_seed(43, "rank", "isotropic", 40, 3)
+    sdr = SteinSDR(score=TikhonovScore(1e-2), rank=AdaptiveRank(max_rank=10), random_state=seed)
+    rank = sdr.fit(data.X, data.Y).n_components_
+    assert computed(TOY2, [cell])[cell] == ((rank, abs(rank - 3)), "ok")
+
+
+# Interruption and failure.
+
+
+@pytest.mark.slow
+def test_kill_in_the_middle_loses_and_repeats_nothing(tmp_path):
+    path = tmp_path / "toy1.csv"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen([sys.executable, TOY, tmp_path], env=environment)
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if path.exists() and path.read_bytes().count(b"\n") > 20:
+            break
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "it should have been in the middle"
+    with open(path, "ab") as file:
+        file.write(b"isotropic,40,TRE-sp")  # as if the kill had torn a line
+    said = []
+    only = {"method": ["SIR", "TRE-sup", "TRE-split"]}
+    cells = TOY1.cells("paper", only)
+    kept = stored(TOY1, tmp_path)
+    assert 20 <= len(kept) < len(cells)
+    outcome = run(TOY1, cells, tmp_path, progress=False, say=said.append)
+    assert (outcome.before, outcome.added) == (len(kept), len(cells) - len(kept))
+    assert len(said) == 1
+    assert "torn" in said[0]
+    lines = path.read_text().splitlines()
+    assert len(lines) == len(set(lines)) == 1 + len(cells)
+    now = stored(TOY1, tmp_path)
+    assert kept.items() <= now.items()
+    assert now == computed(TOY1, cells)
+    assert run(TOY1, cells, tmp_path, progress=False).added == 0
+
+
+def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
+    cells = TOY1.cells("laptop", {"method": ["TRE-sup"]})
+    original, calls = ScoreFit.compute, []
+
+    def interrupted(fit):
+        calls.append(fit)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return original(fit)
+
+    monkeypatch.setattr(ScoreFit, "compute", interrupted)
+    outcome = run(TOY1, cells, tmp_path, progress=False)
+    assert outcome.interrupted
+    assert outcome.added == len(stored(TOY1, tmp_path)) == 3
+    assert json.loads((tmp_path / "toy1.manifest.json").read_text())["rows"] == {"TRE-sup": 3}
+    monkeypatch.setattr(ScoreFit, "compute", original)
+    assert run(TOY1, cells, tmp_path, progress=False).added == len(cells) - 3
+
+
+def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch):
+    original = ScoreFit.compute
+
+    def failing(fit):
+        if fit.law == "lognormal" and fit.n == 30:
+            raise FloatingPointError("the loss\nis nan, sorry")
+        scores = original(fit)
+        return np.full_like(scores, np.nan) if fit.law == "lognormal" else scores
+
+    monkeypatch.setattr(ScoreFit, "compute", failing)
+    cells = TOY1.cells("smoke", {"method": ["TRE-sup"]})
+    outcome = run(TOY1, cells, tmp_path, progress=False)
+    assert (outcome.added, outcome.failed) == (4, 2)
+    found = {(c.law, c.n): result for c, result in stored(TOY1, tmp_path).items()}
+    reason = "failed: FloatingPointError: the loss is nan, sorry"
+    assert found["lognormal", 30] == ((), reason)
+    assert found["lognormal", 40][0] == ()
+    assert "NaN" in found["lognormal", 40][1]
+    assert found["isotropic", 40][1] == "ok"
+    monkeypatch.setattr(ScoreFit, "compute", original)
+    assert run(TOY1, cells, tmp_path, progress=False).added == 0, "a failure is a result"
+    again = run(TOY1, cells, tmp_path, progress=False, retry_failed=True, say=lambda _: None)
+    assert (again.added, again.failed) == (2, 0)
+
+
+def test_trouble_of_the_machine_is_no_result(tmp_path, monkeypatch):
+    def full_disk(fit):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(ScoreFit, "compute", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        run(TOY1, TOY1.cells("smoke", {"method": ["TRE-sup"]}), tmp_path, progress=False)
+    assert stored(TOY1, tmp_path) == {}
+
+
+# Replay and changed code.
+
+
+@pytest.fixture
+def results(tmp_path):
+    only = {"method": ["SIR", "TRE-sup", "NN-split"]}
+    run(TOY1, TOY1.cells("smoke", only), tmp_path, progress=False)
+    return tmp_path
+
+
+def tamper(folder, method, old_to_new):
+    path = folder / "toy1.csv"
+    lines = path.read_text().splitlines()
+    changed = [old_to_new(line) if f",{method}," in line else line for line in lines]
+    path.write_text("\n".join(changed) + "\n")
+
+
+def shifted(amount):
+    def change(line):
+        *key, value, status, seconds = line.split(",")
+        return ",".join([*key, repr(float(value) + amount), status, seconds])
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("method", "amount", "same"),
+    [
+        ("TRE-sup", 0.0, True),
+        ("TRE-sup", 1e-10, True),
+        ("TRE-sup", 1e-6, False),
+        ("NN-split", 1e-6, True),  # float32 training drifts on another machine
+        ("NN-split", 0.1, False),
+    ],
+)
+def test_replay_agrees_or_detects_tampering(results, method, amount, same):
+    tamper(results, method, shifted(amount))
+    store = Store(TOY1, results)
+    store.read()
+    row = stored_row(store, TOY1.cell(law="lognormal", n=30, method=method, rep=0))
+    outcome = replay(TOY1, row)
+    assert outcome.same is same
+    assert str(outcome).startswith("same" if same else "NOT the same")
+
+
+def test_replay_of_an_absent_row_is_refused(results):
+    store = Store(TOY1, results)
+    store.read()
+    cell = TOY1.cell(law="lognormal", n=30, method="SIR", rep=9)
+    with pytest.raises(ValueError, match="has no row lognormal 30 SIR 9"):
+        stored_row(store, cell)
+
+
+def pretend_old_code(folder, method):
+    path = folder / "toy1.manifest.json"
+    content = json.loads(path.read_text())
+    content["methods"][method]["code"] = "0123456789abcdef"
+    path.write_text(json.dumps(content))
+
+
+def test_changed_code_needs_a_replay(results):
+    pretend_old_code(results, "TRE-sup")
+    more = TOY1.cells("laptop", {"method": ["TRE-sup"]})
+    with pytest.raises(ValueError, match=r"changed: TRE-sup \(code\)"):
+        run(TOY1, more, results, progress=False)
+    others = TOY1.cells("laptop", {"method": ["SIR"]})
+    assert run(TOY1, others, results, progress=False).added, "other methods are not concerned"
+    said = []
+    outcome = run(TOY1, more, results, accept_code_change=True, progress=False, say=said.append)
+    assert outcome.added == len(more) - 4
+    assert len(said) == 3
+    assert all("same" in sentence for sentence in said)
+    entry = json.loads((results / "toy1.manifest.json").read_text())["methods"]["TRE-sup"]
+    assert entry["found_equal"] == [{"code": "0123456789abcdef", "rows_replayed": 3}]
+
+
+def test_changed_code_with_other_numbers_is_refused(results):
+    tamper(results, "TRE-sup", shifted(0.01))
+    pretend_old_code(results, "TRE-sup")
+    with pytest.raises(ValueError, match="TRE-sup: 3 of 3 replayed rows"):
+        check_code(TOY1, results, ["TRE-sup"], accept=True, say=lambda _: None)
+    entry = json.loads((results / "toy1.manifest.json").read_text())["methods"]["TRE-sup"]
+    assert entry["code"] == "0123456789abcdef"
+
+
+def test_rows_without_a_manifest_are_refused(results):
+    (results / "toy1.manifest.json").unlink()
+    with pytest.raises(ValueError, match=r"SIR \(record\)"):
+        run(TOY1, TOY1.cells("laptop", {"method": ["SIR"]}), results, progress=False)
+
+
+def test_sample_is_spread_over_the_rows(results):
+    cells = [one.stored.cell for one in replay_sample(TOY1, results, "SIR", 2)]
+    assert [(c.law, c.n) for c in cells] == [("isotropic", 30), ("lognormal", 40)]
+
+
+# Fingerprints.
+
+
+def test_fingerprint_sees_code_and_nothing_else(tmp_path, monkeypatch):
+    source = 'def f(x):\n    """Doc."""\n    return x + 1  # why\n'
+    same = 'def f(x):\n    """Other\n\n    words."""\n\n    # reason\n    return x + 1\n'
+    assert essence(source) == essence(same)
+    assert essence(source) != essence(source.replace("+ 1", "+ 2"))
+    assert essence("x = '# not a comment'\n") == "x = '# not a comment'"
+
+
+@pytest.mark.parametrize("experiment", [TOY1, TOY2], ids=["distance", "rank"])
+@pytest.mark.parametrize(
+    "method", [*PAPER_METHODS, "SIR-projective", "SIR-projected-null", "KSIR-all"]
+)
+def test_every_module_a_cell_enters_is_declared(experiment, method):
+    table = TABLE1 if experiment is TOY1 else TABLE2
+    if method not in table.known("method"):
+        pytest.skip("not in this table")
+    experiment = replace(experiment, axes=experiment.axes | {"method": (method,)})
+    # Both branches of the rank rules.
+    cells = [cell for cell in experiment.cells("smoke") if (cell.n, cell.r) == (40, 3)]
+    assert computed(experiment, cells)  # once unobserved: imports are not calls
+    entered = set()
+
+    def observe(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and PACKAGE in path.parents and frame.f_code.co_name != "__init__":
+            entered.add(path.relative_to(PACKAGE).with_suffix("").as_posix())
+
+    sys.setprofile(observe)
+    try:
+        computed(experiment, cells)
+    finally:
+        sys.setprofile(None)
+    declared = set(modules(METHODS[method].family, experiment.design.measure))
+    # Settings are compared as such, threads and the fingerprint itself decide nothing.
+    entered -= {"experiments/methods", "experiments/threads", "experiments/fingerprint"}
+    assert entered <= declared
+    assert fingerprint(METHODS[method].family, experiment.design.measure)
+
+
+# Grids and filters.
+
+
+def test_tables_have_the_papers_cells():
+    assert len(set(TABLE1.cells("paper"))) == 160 * 100
+    assert len(set(TABLE2.cells("paper"))) == 120 * 100
+    assert {c.n for c in TABLE2.cells("paper")} == {300}
+    assert {c.method for c in TABLE1.cells("laptop")} < set(PAPER_METHODS)
+    assert 0 < len(TABLE1.cells("smoke")) < 100
+
+
+def test_filters_choose_and_reach_beyond_the_profile():
+    only = parse_only(["method=NN-split|csOPG-raw,law=ar1", "rep=3,rep=10-11"])
+    cells = TABLE1.cells("smoke", only)
+    assert {c.method for c in cells} == {"NN-split", "csOPG-raw"}
+    assert {c.law for c in cells} == {"ar1"}
+    assert {c.rep for c in cells} == {3, 10, 11}
+    assert {c.n for c in cells} == {50, 100}, "what the filter does not name, the profile decides"
+
+
+@pytest.mark.parametrize(
+    ("only", "message"),
+    [
+        (["law=normal"], "law must be one of 'isotropic', 'ar1'"),
+        (["n=60"], "n must be one of '50', '100'"),
+        (["colour=red"], "a filter's name must be one of 'law', 'n', 'method', 'rep'"),
+        (["method"], "only must look like"),
+        (["rep=x"], "rep must be a number"),
+    ],
+)
+def test_wrong_filters_are_refused_with_the_valid_names(only, message):
+    with pytest.raises(ValueError, match=message):
+        TABLE1.cells("smoke", parse_only(only))
+
+
+def test_expensive_groups_come_last_and_repetitions_in_order():
+    cells = TABLE1.cells("laptop", {"method": ["NN-split", "SIR", "TRE-split"], "law": ["ar1"]})
+    groups = group_cells(TABLE1.design, cells)
+    order = [(METHODS[g.cells[0].method].cost, g.cells[0].rep) for g in groups]
+    assert order == sorted(order)
+    networks = [g for g in groups if g.cells[0].method == "NN-split"]
+    assert len(networks) == 10
+    assert {c.n for c in networks[0].cells} == {50, 100, 300, 500}

@@ -1,0 +1,124 @@
+"""Verdicts on planted values, and the committed results against the committed code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+from steinsdr.experiments import EXPERIMENTS, TABLE1, TABLE2
+from steinsdr.experiments.cells import Row
+from steinsdr.experiments.manifest import Manifest
+from steinsdr.experiments.store import Store
+from steinsdr.ledger import COLUMNS, Ledger, compare, load_paper
+
+PAPER = ROOT / "book" / "paper"
+RESULTS = ROOT / "book" / "results"
+
+
+@pytest.mark.parametrize(
+    ("ours", "paper", "z", "verdict"),
+    [
+        ((1.29, 0.5, 25), (1.0, 0.0), 2.9, "agrees"),
+        ((1.31, 0.5, 25), (1.0, 0.0), 3.1, "differs"),
+        ((1.01, 0.0, 100), (1.3, 1.0), -2.9, "agrees"),
+        ((0.99, 0.0, 100), (1.3, 1.0), -3.1, "differs"),
+        ((2.03, 0.01, 100), (2.0, 0.01), 30 / np.sqrt(2), "agrees"),  # within 2%
+        ((9.0, 0.0, 100), (9.0, 0.0), 0.0, "agrees"),
+        ((0.0, 0.0, 100), (0.0, 0.0), 0.0, "agrees"),
+        ((8.0, 0.0, 100), (9.0, 0.0), -np.inf, "differs"),
+        ((np.nan, np.nan, 0), (9.0, 0.0), np.nan, "missing"),
+        ((9.0, np.nan, 1), (9.0, 0.1), np.nan, "missing"),
+    ],
+)
+def test_verdicts_on_planted_values(ours, paper, z, verdict):
+    found, word = compare(*ours, *paper)
+    assert word == verdict
+    np.testing.assert_allclose(found, z, atol=1e-8)
+
+
+def test_failures_of_the_paper_widen_its_error():
+    assert abs(compare(1.0, 0.0, 100, 1.5, 1.0, paper_reps=100)[0]) == pytest.approx(5.0)
+    assert abs(compare(1.0, 0.0, 100, 1.5, 1.0, paper_reps=25)[0]) == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize(("table", "cells"), [("table1", 160), ("table2", 120)])
+def test_every_cell_of_the_paper_is_one_of_ours(table, cells):
+    paper = load_paper(table, PAPER)
+    axes = EXPERIMENTS[table].axes
+    assert len(paper) == cells
+    for axis, values in axes.items():
+        assert set(paper[axis]) == set(values)
+
+
+def planted(tmp_path, changes):
+    """Store three repetitions of every paper cell of Table 1 with the paper's mean and sd."""
+    store = Store(TABLE1, tmp_path)
+    store.open()
+    rows = []
+    for entry in load_paper("table1", PAPER).itertuples():
+        for rep, shift in enumerate((-1.0, 0.0, 1.0)):
+            cell = TABLE1.cell(law=entry.law, n=entry.n, method=entry.method, rep=rep)
+            mean = changes.get((entry.law, entry.n, entry.method), entry.mean)
+            rows.append(Row(cell, (mean + shift * entry.sd,), "ok", 0.0))
+    failed = TABLE1.cell(law="ar1", n=50, method="SIR", rep=3)
+    variant = TABLE1.cell(law="ar1", n=50, method="csOPG-raw", rep=0)
+    literal = TABLE1.cell(law="exp_ar1_literal", n=50, method="SIR", rep=0)
+    rows += [Row(failed, (), "failed: NaN", 0.0)]
+    rows += [Row(cell, (1.0,), "ok", 0.0) for cell in (variant, literal)]
+    store.append(rows)
+    return Ledger.build(tmp_path, PAPER)
+
+
+def test_ledger_of_the_papers_own_figures_agrees(tmp_path):
+    ledger = planted(tmp_path, {})
+    ours = ledger.cells[ledger.cells.table == "table1"]
+    np.testing.assert_allclose(ours["mean"], ours["paper_mean"])
+    np.testing.assert_allclose(ours["sd"], ours["paper_sd"])
+    assert set(ours["verdict"]) == {"agrees"}
+    assert set(ledger.cells[ledger.cells.table == "table2"]["verdict"]) == {"missing"}
+    rankings = ledger.rankings()
+    assert len(rankings) == 16
+    assert rankings["tau"].min() == pytest.approx(1.0)
+    assert rankings["same_best"].all()
+    bold = ledger.bold_entries()
+    assert set(bold[bold.table == "table1"]["holds"]) == {"best"}
+    assert set(bold[bold.table == "table2"]["holds"]) == {"missing"}
+    cell = ours[(ours.cell == "ar1 n=50") & (ours.method == "SIR")].iloc[0]
+    assert (cell["reps"], cell["failure_rate"]) == (3, 0.25), "failures are counted, not averaged"
+    assert set(ledger.extras["method"]) == {"csOPG-raw", "SIR"}
+    assert "160 agrees, 0 differs, 120 missing" in ledger.summary()
+
+
+def test_planted_differences_are_found(tmp_path):
+    ledger = planted(tmp_path, {("ar1", 300, "TRE-sup"): 2.3, ("isotropic", 50, "TRE-sup"): 1.88})
+    wrong = ledger.cells[ledger.cells.verdict == "differs"]
+    assert list(wrong["cell"] + " " + wrong["method"]) == ["ar1 n=300 TRE-sup"]
+    bold = ledger.bold_entries().set_index(["table", "cell"])["holds"]
+    assert bold["table1", "ar1 n=300"] == "beaten"
+    assert bold["table1", "isotropic n=50"] == "tied"
+    rankings = ledger.rankings().set_index("cell")
+    assert not rankings.loc["ar1 n=300", "same_best"]
+    assert rankings.loc["ar1 n=300", "tau"] < 1
+
+
+def test_written_ledger_has_the_announced_columns(tmp_path):
+    path = planted(tmp_path, {}).write(tmp_path)
+    written = pd.read_csv(path)
+    assert tuple(written.columns) == COLUMNS
+    assert len(written) == 280
+    assert written["verdict"].isin(["agrees", "differs", "missing"]).all()
+
+
+@pytest.mark.parametrize("experiment", [TABLE1, TABLE2], ids=lambda e: e.name)
+def test_committed_rows_are_those_of_the_committed_code(experiment):
+    if not (RESULTS / f"{experiment.name}.csv").exists():
+        pytest.skip("no rows yet")
+    said = []
+    rows = Store(experiment, RESULTS, said.append).read()
+    manifest = Manifest(experiment, RESULTS)
+    assert said == []
+    assert manifest.unrecorded(rows) == []
+    changed = manifest.changed({row.cell.method for row in rows.values()})
+    assert changed == {}, f"run: python -m steinsdr check {experiment.name}"

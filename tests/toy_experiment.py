@@ -1,0 +1,45 @@
+"""Small experiments of the same machinery as the tables, and a command that runs one.
+
+``python tests/toy_experiment.py FOLDER`` is what the tests interrupt.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from steinsdr.experiments import Experiment
+from steinsdr.experiments.cells import Design
+from steinsdr.experiments.runner import run
+
+SMALL = {
+    "p": 6,
+    "n_unlabeled": {"tikhonov": 50, "denoising": 60},
+    "n_evaluated": 40,
+    "overrides": {
+        "tikhonov": {"lam": 1e-2},
+        "denoising": {"epochs": 2, "hidden": 8, "n_blocks": 1, "batch_size": 32},
+        "mlp": {"epochs": 2, "hidden": (8, 4)},
+    },
+}
+METHODS = ("SIR", "TRE-sup", "TRE-split", "NN-split")
+REPETITIONS = {"smoke": 1, "laptop": 3, "paper": 12}
+
+TOY1 = Experiment(
+    name="toy1",
+    axes={"law": ("isotropic", "lognormal"), "n": (30, 40), "method": METHODS},
+    fixed={"r": 3},
+    design=Design(version="section41", measure="distance", **SMALL),
+    variants={"method": ("KSIR", "csOPG", "MLP", "TRE-full", "NN-sup")},
+    repetitions=REPETITIONS,
+)
+TOY2 = Experiment(
+    name="toy2",
+    axes={"law": ("isotropic", "lognormal"), "r": (1, 3), "method": METHODS},
+    fixed={"n": 40},
+    design=Design(version="section42", measure="rank", **SMALL),
+    repetitions=REPETITIONS,
+)
+
+if __name__ == "__main__":
+    only = {"method": ["SIR", "TRE-sup", "TRE-split"]}
+    run(TOY1, TOY1.cells("paper", only), sys.argv[1], progress=False)
