@@ -8,13 +8,13 @@ BIN         := $(VENV)/bin
 STAMP       := $(VENV)/.installed
 
 # One thread per process: the same numbers everywhere, and no fight between workers.
-test book: export OMP_NUM_THREADS ?= 1
+test book notebooks: export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install test book bench lint format clean
+.PHONY: help install test book notebooks bench lint format clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(STAMP)  ## Create .venv with the locked versions (again when the lock changes)
 	@:
@@ -44,6 +44,9 @@ book: install  ## Execute the notebooks, build the book in _build/html and check
 	@rm -rf _build/html _build/.doctrees _build/jupyter_execute
 	$(BIN)/jupyter-book build . -W -n --keep-going
 	$(BIN)/python tests/check_html.py _build/html
+
+notebooks: install  ## Execute all notebooks in place, after results or code changed
+	@$(BIN)/python -m steinsdr.notebook notebooks/*.ipynb
 
 bench: install  ## Measure speed and memory against bare matrix products
 	$(BIN)/python tests/bench/run.py
