@@ -1,0 +1,269 @@
+"""Reduced-rank regression, plain, ridge and sparse: closed forms, optimality, invariances."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LinearRegression, MultiTaskElasticNet, Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from steinsdr.reduced_rank import ReducedRankRegression
+from steinsdr.selection import cross_validate_rrr, select_features, selection_leak
+from steinsdr.sparse_rrr import SparseRRR, largest_penalty
+
+
+def planted(rng, n=300, p=40, q=8, rank=2, rows=6, noise=0.3):
+    """Responses that the first ``rows`` predictors decide through ``rank`` latent variables."""
+    X = rng.standard_normal((n, p))
+    W = rng.standard_normal((rows, rank))
+    V = np.linalg.qr(rng.standard_normal((q, rank)))[0]
+    return X, X[:, :rows] @ W @ V.T + noise * rng.standard_normal((n, q))
+
+
+@parametrize_with_checks([ReducedRankRegression(1), SparseRRR(1, alpha=0.01)])
+def test_is_a_scikit_learn_estimator(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+# Reduced-rank regression
+
+
+def test_full_rank_is_least_squares_and_ridge(rng):
+    X, Y = planted(rng)
+    full = ReducedRankRegression(8).fit(X, Y)
+    np.testing.assert_allclose(full.coef_, LinearRegression().fit(X, Y).coef_, atol=1e-10)
+    shrunk = ReducedRankRegression(8, alpha=0.5).fit(X, Y)
+    ridge = Ridge(alpha=0.5 * len(X)).fit(X, Y)  # scikit-learn's penalty is not per row
+    np.testing.assert_allclose(shrunk.coef_, ridge.coef_, atol=1e-10)
+    np.testing.assert_allclose(shrunk.predict(X), ridge.predict(X), atol=1e-10)
+
+
+def test_reduced_rank_truncates_the_fitted_values(rng):
+    """Textbook form: least squares, projected on the top right singular vectors of its fit."""
+    X, Y = planted(rng, noise=2.0)
+    ols = LinearRegression().fit(X, Y)
+    fit = ols.predict(X) - Y.mean(axis=0)
+    V = np.linalg.svd(fit, full_matrices=False)[2][:3].T
+    model = ReducedRankRegression(3).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, V @ V.T @ ols.coef_, atol=1e-10)
+    assert np.linalg.matrix_rank(model.coef_) == 3
+    np.testing.assert_allclose(model.decoder_ @ model.decoder_.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(
+        model.transform(X) @ model.decoder_ + Y.mean(axis=0), model.predict(X), atol=1e-10
+    )
+
+
+def test_ridge_form_is_the_minimum(rng):
+    """Ridge is least squares with extra rows: [X; sqrt(n alpha) I] and [Y; 0]."""
+    X, Y = planted(rng, n=60, noise=2.0)
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    alpha, rank = 0.7, 2
+    extra_X = np.vstack([X, np.sqrt(len(X) * alpha) * np.eye(X.shape[1])])
+    extra_Y = np.vstack([Y, np.zeros((X.shape[1], Y.shape[1]))])
+    B = np.linalg.lstsq(extra_X, extra_Y, rcond=None)[0]
+    V = np.linalg.svd(extra_X @ B, full_matrices=False)[2][:rank].T
+    model = ReducedRankRegression(rank, alpha=alpha).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, (B @ V @ V.T).T, atol=1e-10)
+
+
+def test_more_columns_than_rows_interpolates(rng):
+    X, Y = rng.standard_normal((20, 50)), rng.standard_normal((20, 3))
+    np.testing.assert_allclose(ReducedRankRegression(3).fit(X, Y).predict(X), Y, atol=1e-9)
+
+
+# Sparse reduced-rank regression
+
+
+def test_without_penalty_it_is_reduced_rank_regression(rng):
+    X, Y = planted(rng)
+    sparse = SparseRRR(2, alpha=0.0).fit(X, Y)
+    np.testing.assert_allclose(sparse.coef_, ReducedRankRegression(2).fit(X, Y).coef_, atol=1e-10)
+    assert sparse.selected_.all()
+    # The iteration gets there too: with a tiny penalty it ends beside the closed form.
+    tiny = SparseRRR(2, alpha=1e-6, relaxed=False, max_iter=500, tol=1e-12).fit(X, Y)
+    np.testing.assert_allclose(tiny.coef_, sparse.coef_, atol=1e-3)
+
+
+def test_full_rank_is_the_row_sparse_elastic_net(rng):
+    """With r = q the rotation V drops out of the objective."""
+    X, Y = planted(rng, q=3)
+    settings = {"alpha": 0.2, "l1_ratio": 0.6}
+    net = MultiTaskElasticNet(**settings, tol=1e-8).fit(X, Y)
+    full = SparseRRR(3, **settings, relaxed=False, tol=1e-10).fit(X, Y)
+    # Both stop within 1e-5 of the minimum, relative to |Y|^2.
+    np.testing.assert_allclose(full.coef_, net.coef_, atol=2e-3)
+    np.testing.assert_array_equal(full.selected_, net.coef_.any(axis=0))
+
+
+def test_planted_rows_are_found(rng):
+    X, Y = planted(rng)
+    model = SparseRRR(2, alpha=0.4).fit(X, Y)
+    np.testing.assert_array_equal(np.flatnonzero(model.selected_), np.arange(6))
+    assert not model.components_[:, 6:].any()
+    assert model.components_[:, :6].all()
+    chosen = SelectFromModel(SparseRRR(2, alpha=0.4), threshold=1e-12).fit(X, Y).get_support()
+    np.testing.assert_array_equal(chosen, model.selected_)
+
+
+def test_relaxed_refit_is_ridge_on_the_selection(rng):
+    X, Y = planted(rng)
+    strict, relaxed = (SparseRRR(2, alpha=0.4, relaxed=r).fit(X, Y) for r in (False, True))
+    np.testing.assert_array_equal(strict.selected_, relaxed.selected_)
+    refit = ReducedRankRegression(2, alpha=0.4).fit(X[:, relaxed.selected_], Y)
+    np.testing.assert_allclose(
+        relaxed.predict(X), refit.predict(X[:, relaxed.selected_]), atol=1e-10
+    )
+    free = SparseRRR(2, alpha=0.4, ridge=0.0).fit(X, Y)
+    # No penalty fits the training rows best. Ridge with all of alpha need not beat the elastic
+    # net, whose ridge part is half of it.
+    left = [np.sum((Y - model.predict(X)) ** 2) for model in (free, relaxed, strict)]
+    assert left[0] < min(left[1:])
+
+
+def test_objective_falls_and_penalty_counts(rng):
+    X, Y = planted(rng, noise=2.0)
+    model = SparseRRR(3, alpha=0.1, tol=1e-9).fit(X, Y)
+    # The inner solver stops at a gap of 1e-5 |Y|^2 / 2n, so a step may rise by that much.
+    assert (np.diff(model.objective_) <= 1e-5 * np.mean(Y**2) * Y.shape[1]).all()
+    assert len(model.objective_) > 2
+    assert model.objective_[-1] < model.objective_[0]
+    counts = [SparseRRR(3, alpha=a).fit(X, Y).selected_.sum() for a in (0.5, 0.2, 0.05)]
+    assert counts[0] < counts[1] < counts[2]
+
+
+def test_invariances(rng):
+    X, Y = planted(rng)
+    base = SparseRRR(2, alpha=0.3).fit(X, Y)
+    turn = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    turned = SparseRRR(2, alpha=0.3).fit(X, Y @ turn)
+    # Turning the responses turns the predictions, up to the tolerance of the iteration.
+    np.testing.assert_allclose(turned.predict(X), base.predict(X) @ turn, atol=1e-4)
+    np.testing.assert_array_equal(turned.selected_, base.selected_)
+    moved = SparseRRR(2, alpha=0.3).fit(X + 5, Y - 7)
+    np.testing.assert_allclose(moved.predict(X + 5), base.predict(X) - 7, atol=1e-8)
+    order = rng.permutation(X.shape[1])
+    mixed = SparseRRR(2, alpha=0.3).fit(X[:, order], Y)
+    np.testing.assert_array_equal(mixed.selected_, base.selected_[order])
+
+
+def test_penalty_at_the_limit_selects_nothing(rng):
+    X, Y = planted(rng)
+    limit = largest_penalty(X - X.mean(axis=0), Y - Y.mean(axis=0), 2) / 0.5
+    # Closer than this, zero is within the inner solver's tolerance.
+    assert SparseRRR(2, alpha=0.95 * limit).fit(X, Y).selected_.sum() >= 1
+    with pytest.warns(UserWarning, match="selects no predictor"):
+        empty = SparseRRR(2, alpha=1.001 * limit).fit(X, Y)
+    np.testing.assert_allclose(empty.predict(X), np.tile(Y.mean(axis=0), (len(X), 1)))
+
+
+def test_fewer_predictors_than_components(rng):
+    X, Y = planted(rng, rows=1, rank=1, noise=0.05)
+    model = SparseRRR(3, alpha=0.5).fit(X, Y)
+    assert model.selected_.sum() == 1
+    assert model.components_.shape == (3, 40)
+    alone = LinearRegression().fit(X[:, :1], Y)
+    free = SparseRRR(3, alpha=0.5, ridge=0.0).fit(X, Y)
+    np.testing.assert_allclose(free.predict(X), alone.predict(X[:, :1]), atol=1e-10)
+
+
+def test_iterations_that_do_not_suffice_are_reported(rng):
+    X, Y = planted(rng, noise=2.0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        SparseRRR(3, alpha=0.1, max_iter=1).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SparseRRR(0), "n_components must be an integer at least 1"),
+        (SparseRRR(9), "n_components=9 but X has 40 column.* expected at most 8"),
+        (SparseRRR(1, alpha=-1.0), "alpha must be a finite number, zero or above"),
+        (SparseRRR(1, l1_ratio=0.0), r"l1_ratio must be in \(0, 1\]"),
+        (SparseRRR(1, ridge=np.nan), "ridge must be"),
+        (SparseRRR(1, tol=0), "tol must be a positive"),
+        (SparseRRR(1, max_iter=0), "max_iter must be"),
+        (ReducedRankRegression(1, alpha=np.inf), "alpha must be"),
+        (ReducedRankRegression(9), "expected at most 8"),
+    ],
+)
+def test_bad_settings_are_named(model, message, rng):
+    X, Y = planted(rng, n=20)
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(X, Y)
+
+
+def test_bad_data_are_named(rng):
+    X, Y = planted(rng, n=20)
+    with pytest.raises(ValueError, match=r"Y has 19 row\(s\) but X has 20"):
+        SparseRRR(1).fit(X, Y[:-1])
+    with pytest.raises(ValueError, match=r"Y: .*NaN"):
+        SparseRRR(1).fit(X, np.where(Y > 1, np.nan, Y))
+
+
+# Selection
+
+
+@pytest.mark.parametrize("wanted", [1, 4, 6, 15, 40])
+def test_selection_has_the_wanted_number(wanted, rng):
+    X, Y = planted(rng)
+    found = select_features(X, Y, wanted, rank=2)
+    assert len(found.indices) == wanted
+    assert (np.diff(found.indices) > 0).all()
+    best = found.model.strength_
+    left_out = np.setdiff1d(np.arange(40), found.indices)
+    assert best[found.indices].min() >= best[left_out].max(initial=0.0)
+    if wanted <= 6:
+        assert found.indices.max() < 6  # none but planted ones
+    else:
+        assert set(range(6)) <= set(found.indices)
+
+
+def test_selection_ignores_units_and_constants(rng):
+    X, Y = planted(rng)
+    scaled = X * rng.uniform(0.1, 10, X.shape[1])
+    scaled[:, 30] = 4.0
+    np.testing.assert_array_equal(select_features(scaled, Y, 6, rank=2).indices, np.arange(6))
+    with pytest.raises(ValueError, match="n_features must be an integer between 1 and 39"):
+        select_features(scaled, Y, 40, rank=2)
+
+
+def test_cross_validation_finds_rank_and_sparsity(rng):
+    X, Y = planted(rng, n=150, noise=1.0)
+    table = cross_validate_rrr(
+        X, Y, ranks=(1, 2, 8), alphas=(0.9, 0.1, 0.001), n_folds=3, random_state=0
+    )
+    assert len(table) == 27
+    mean = table.groupby(["rank", "alpha"]).r2.mean()
+    assert mean[2].max() > mean[1].max() + 0.05  # two latent variables were planted
+    assert mean[2, 0.1] > mean[2, 0.001]  # 34 predictors are noise
+    assert table.groupby("alpha").n_selected.mean().is_monotonic_decreasing
+    assert isinstance(table, pd.DataFrame)
+
+
+def test_leak_shows_on_pure_noise(rng):
+    """Responses unrelated to 300 predictors: selection with the test rows 'predicts' them."""
+    X, Y = rng.standard_normal((120, 300)), rng.standard_normal((120, 4))
+    leaks = [
+        selection_leak(X, Y, train=r[:80], test=r[80:], n_features=15, rank=2)
+        for r in (rng.permutation(120) for _ in range(3))
+    ]
+    inside = np.mean([leak.inside for leak in leaks])
+    assert np.mean([leak.gap for leak in leaks]) > 0.05
+    assert inside > 1.0  # honest selection knows that there is nothing to find
+    assert all(0 < leak.shared < 15 for leak in leaks)
+
+
+def test_no_leak_where_the_choice_is_clear(rng):
+    X, Y = planted(rng)
+    rows = rng.permutation(300)
+    leak = selection_leak(X, Y, rows[:200], rows[200:], n_features=6, rank=2)
+    assert leak.gap == 0.0
+    assert leak.shared == 6
