@@ -83,9 +83,10 @@ class CSOPG(MaveTransformer):
 
     References
     ----------
-    .. [1] Y. Xia, "A constructive approach to the estimation of dimension reduction
-       directions", Annals of Statistics 35 (2007), 2654-2690.
-    .. [2] W. Hang and Y. Xia, "MAVE: Methods for Dimension Reduction", R package 1.3.11 (2021).
+    Y. Xia, "A constructive approach to the estimation of dimension reduction
+    directions", Annals of Statistics 35 (2007), 2654-2690.
+
+    W. Hang and Y. Xia, "MAVE: Methods for Dimension Reduction", R package 1.3.11 (2021).
 
     Examples
     --------

@@ -71,9 +71,10 @@ class KSIR(MaveTransformer):
 
     References
     ----------
-    .. [1] K.-C. Li, "Sliced inverse regression for dimension reduction", Journal of the American
-       Statistical Association 86 (1991), 316-327.
-    .. [2] W. Hang and Y. Xia, "MAVE: Methods for Dimension Reduction", R package 1.3.11 (2021).
+    K.-C. Li, "Sliced inverse regression for dimension reduction", Journal of the American
+    Statistical Association 86 (1991), 316-327.
+
+    W. Hang and Y. Xia, "MAVE: Methods for Dimension Reduction", R package 1.3.11 (2021).
 
     Examples
     --------

@@ -84,11 +84,12 @@ class SIR(DirectionTransformer):
 
     References
     ----------
-    .. [1] K.-C. Li, "Sliced inverse regression for dimension reduction", Journal of the American
-       Statistical Association 86 (1991), 316-327.
-    .. [2] B. Li, S. Wen and L. Zhu, "On a projective resampling method for dimension reduction with
-       multivariate responses", Journal of the American Statistical Association 103 (2008),
-       1177-1186.
+    K.-C. Li, "Sliced inverse regression for dimension reduction", Journal of the American
+    Statistical Association 86 (1991), 316-327.
+
+    B. Li, S. Wen and L. Zhu, "On a projective resampling method for dimension reduction with
+    multivariate responses", Journal of the American Statistical Association 103 (2008),
+    1177-1186.
 
     Examples
     --------
