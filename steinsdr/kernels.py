@@ -20,6 +20,7 @@ of rows; the two n x n factors are kept if they fit the memory limit, else made 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -67,22 +68,18 @@ def median_distance(X: NDArray, *, max_points: int = 8192) -> float:
     return float(np.sqrt(squared[position]))
 
 
+@dataclass
 class KernelRows:
-    """Points x_i (scaled to z_i) with the factors w^3 and -3 w^5 between them and the centres."""
+    """Points x_i at which a kernel is applied: scaled, with a one appended, and what is kept.
 
-    def __init__(self, kernel: CurlFreeIMQ, z: Array, *, keep: bool) -> None:
-        self.z, self.z1 = z, kernel._with_ones(z)
-        self.keep = keep
-        self._make = kernel._make_factors
-        self._kept: dict[int, tuple[Array, Array]] = {}
+    They hold no reference to the kernel: a cycle would keep n x n arrays alive until some later
+    garbage collection.
+    """
 
-    def factors(self, rows: slice) -> tuple[Array, Array]:
-        """Return both factors of a tile, from memory if they are kept."""
-        if not self.keep:
-            return self._make(self.z[rows])
-        if rows.start not in self._kept:
-            self._kept[rows.start] = self._make(self.z[rows])
-        return self._kept[rows.start]
+    z: Array
+    z1: Array
+    keep: bool
+    kept: dict[int, tuple[Array, Array]] = field(default_factory=dict)
 
 
 class CurlFreeIMQ:
@@ -118,7 +115,7 @@ class CurlFreeIMQ:
         self._z = self._scaled(centers)
         self._z1 = self._with_ones(self._z)
         self._memory_limit = memory_limit
-        self._own = KernelRows(self, self._z, keep=self._fits(self.n))
+        self._own = KernelRows(self._z, self._z1, keep=self._fits(self.n))
 
     def _fits(self, m: int) -> bool:
         """Whether two factors (m, n) respect the memory limit."""
@@ -131,12 +128,21 @@ class CurlFreeIMQ:
 
     def rows(self, points: Array) -> KernelRows:
         """Prepare points for repeated products: their factors are kept if they fit."""
-        return KernelRows(self, self._scaled(points), keep=self._fits(len(points)))
+        return self._rows_of(points, keep=self._fits(len(points)))
 
-    def _rows_of(self, points: Array | KernelRows) -> KernelRows:
+    def _rows_of(self, points: Array | KernelRows, *, keep: bool = False) -> KernelRows:
         if isinstance(points, KernelRows):
             return points
-        return KernelRows(self, self._scaled(points), keep=False)
+        z = self._scaled(points)
+        return KernelRows(z, self._with_ones(z), keep)
+
+    def _factors(self, at: KernelRows, rows: slice) -> tuple[Array, Array]:
+        """Return w^3 and -3 w^5 of a tile, from memory if they are kept."""
+        if not at.keep:
+            return self._make_factors(at.z[rows])
+        if rows.start not in at.kept:
+            at.kept[rows.start] = self._make_factors(at.z[rows])
+        return at.kept[rows.start]
 
     def _scaled(self, points: Array) -> Array:
         return (points - self._shift) / self.width
@@ -174,7 +180,7 @@ class CurlFreeIMQ:
         lift = self._lift(V, self._z).T
         out = xp.empty_like(at.z)
         for rows in self._tiles(len(at.z)):
-            cubes, fifths = at.factors(rows)
+            cubes, fifths = self._factors(at, rows)
             t = xp.matmul(at.z1[rows], lift)
             t *= fifths
             pulled = xp.matmul(t, self._z1)
@@ -203,7 +209,7 @@ class CurlFreeIMQ:
         lift = self._lift(U, at.z)
         out = xp.zeros_like(self._z)
         for rows in self._tiles(len(at.z)):
-            cubes, fifths = at.factors(rows)
+            cubes, fifths = self._factors(at, rows)
             t = xp.matmul(lift[rows], self._z1.T)
             t *= fifths
             pulled = xp.matmul(t.T, at.z1[rows])
@@ -239,7 +245,7 @@ class CurlFreeIMQ:
         out = self.xp.empty_like(at.z[:, 0])
         for rows in self._tiles(len(at.z)):
             cubes = self.xp.matmul(at.z1[rows], lift)
-            cubes *= at.factors(rows)[0]
+            cubes *= self._factors(at, rows)[0]
             out[rows] = cubes.sum(1) / self.width
         return out
 
@@ -251,6 +257,6 @@ class CurlFreeIMQ:
         at = self._rows_of(points)
         out = self.xp.empty_like(at.z[:, 0])
         for rows in self._tiles(len(at.z)):
-            cubes, fifths = at.factors(rows)
+            cubes, fifths = self._factors(at, rows)
             out[rows] = (cubes * (3.0 - self.p) + fifths).sum(1)
         return out / (self.n * self.width**2)

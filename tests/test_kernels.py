@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -95,3 +98,19 @@ def test_median_distance_counts_all_pairs_and_the_diagonal(rng, n):
 def test_median_distance_of_a_subset_is_close(rng):
     X = rng.standard_normal((3000, 5))
     assert median_distance(X, max_points=1000) == pytest.approx(median_distance(X), rel=0.02)
+
+
+def test_kept_factors_die_with_the_kernel(rng):
+    """Repeated large fits must not wait for the garbage collector to free their n x n arrays."""
+    X, V = rng.standard_normal((2, 50, 3))
+    gc.disable()
+    try:
+        kernel = CurlFreeIMQ(X, WIDTH)
+        kernel @ V
+        kernel.at(kernel.rows(X), V)
+        gone = weakref.ref(kernel), weakref.ref(kernel._own)
+        assert kernel._own.kept
+        del kernel
+        assert [ref() for ref in gone] == [None, None]
+    finally:
+        gc.enable()
