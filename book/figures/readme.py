@@ -21,6 +21,7 @@ METHODS = {
 
 
 def main() -> None:
+    """Fit, draw and save."""
     use_style()
     data = simulate("ar1", 500, seed=43)
     sdr = SteinSDR(score=TikhonovScore(1e-5), random_state=0).fit(data.X, data.Y)

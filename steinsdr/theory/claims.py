@@ -1,0 +1,195 @@
+"""Every labeled statement of the paper, where it is tested, and a verdict from computed evidence.
+
+A :class:`Claim` carries a function that computes its own :class:`Judgement`; nothing here is
+typed by hand. To add a claim, write such a function and decorate it with :func:`claim`; then
+``python -m steinsdr.theory.claims`` writes the table anew. Sizes are smaller than in the chapters
+named by ``where``, so that the whole table takes less than a minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from .._validation import check_choice
+
+__all__ = [
+    "CLAIMS",
+    "COLUMNS",
+    "PAPER_LABELS",
+    "VERDICTS",
+    "Claim",
+    "Judgement",
+    "claim",
+    "claims_html",
+    "claims_table",
+    "decide",
+    "register",
+    "write_claims",
+]
+
+VERDICTS = ("holds", "holds in part", "does not hold", "not testable")
+COLUMNS = ["label", "kind", "statement", "where", "verdict", "evidence"]
+
+PAPER_LABELS: dict[str, tuple[str, ...]] = {
+    "lemma": (
+        "lem:fs",
+        "lem:sub-exp",
+        "lem:app-ge",
+        "lem:app-rp",
+        "lem:replacement-stability",
+        "lem:kef-replacement",
+        "lem:app-m3",
+        "lem:app-bd-general",
+        "lem:app-opb",
+        "lem:kef-prop",
+    ),
+    "theorem": ("thm:subgcomp", "thm:kernel", "the:rank-s"),
+    "corollary": ("cor:1",),
+    "remark": ("rem:ctre", "rm:rs"),
+    "algorithm": ("alg:rs", "alg:ars", "alg:sir-rank", "alg:mlp-rank"),
+    "table": (
+        "tab:sim",
+        "tb:rs",
+        "tab:real_combined",
+        "tab:dnn_score",
+        "tab:numethod",
+        "tab:mlp_baseline",
+        "tab:eval_mlp",
+        "tab:rank-params",
+    ),
+    "assumption": ("assum:1", "ass:score", "assum:subG", "assum:source"),
+}
+"""Labels of the paper's source by kind, in order of appearance."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and the evidence for it in one line with its number.
+
+    Raises
+    ------
+    ValueError
+        If the verdict is not one of ``VERDICTS``, or there is no evidence.
+    """
+
+    verdict: str
+    evidence: str
+
+    def __post_init__(self) -> None:
+        check_choice(self.verdict, "verdict", VERDICTS)
+        if not self.evidence.strip():
+            raise ValueError("evidence must say something.")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper.
+
+    Attributes
+    ----------
+    label : str
+        The label in the paper's source; a part of it after a slash ("thm:kernel/2"), or a name of
+        our own for a statement without label.
+    kind : str
+        lemma, theorem, ...
+    statement : str
+        What is claimed, in our words.
+    where : str
+        Page that tests it, as a path of the book without suffix.
+    judge : callable
+        Computes the :class:`Judgement`.
+    """
+
+    label: str
+    kind: str
+    statement: str
+    where: str
+    judge: Callable[[], Judgement]
+
+
+CLAIMS: dict[str, Claim] = {}
+"""All registered claims by label, in order of registration."""
+
+
+def register(claim: Claim) -> Claim:
+    """Add a claim to ``CLAIMS``; a label can be taken only once."""
+    if claim.label in CLAIMS:
+        raise ValueError(f"label {claim.label!r} is already registered.")
+    CLAIMS[claim.label] = claim
+    return claim
+
+
+Judge = Callable[[], Judgement]
+
+
+def claim(label: str, kind: str, where: str, statement: str) -> Callable[[Judge], Judge]:
+    """Register the decorated function as the judge of a :class:`Claim`."""
+
+    def decorate(judge: Judge) -> Judge:
+        register(Claim(label, kind, statement, where, judge))
+        return judge
+
+    return decorate
+
+
+def decide(good: bool, evidence: str, *, otherwise: str = "does not hold") -> Judgement:
+    """Return "holds" if ``good``, else ``otherwise``."""
+    return Judgement("holds" if good else otherwise, evidence)
+
+
+def claims_table(claims: Iterable[Claim] | None = None) -> pd.DataFrame:
+    """Judge the claims, by default all that are registered, and return the table.
+
+    Columns are label, kind, statement, where, verdict, evidence.
+    """
+    if claims is None:
+        # Importing them registers the theory's claims.
+        from . import _judge_lemmas, _judge_methods, _judge_results  # noqa: F401
+
+        order = [*PAPER_LABELS]
+        claims = sorted(
+            CLAIMS.values(), key=lambda c: order.index(c.kind) if c.kind in order else len(order)
+        )
+    rows = []
+    for claim in claims:
+        result = claim.judge()
+        rows.append(
+            (claim.label, claim.kind, claim.statement, claim.where, result.verdict, result.evidence)
+        )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def claims_html(table: pd.DataFrame, *, root: str = "../") -> str:
+    """Return the table as HTML: claim with its page, verdict, evidence.
+
+    ``root`` leads from the page that shows the table to the book's folder.
+    """
+    shown = table.map(lambda value: escape(str(value)))
+    link = '<br/><small><code>{label}</code>, <a href="{root}{where}.html">{page}</a></small>'
+    claims = [
+        row.statement + link.format(**row._asdict(), root=root, page=row.where.split("/")[-1])
+        for row in shown.itertuples(index=False)
+    ]
+    columns = {"claim": claims, "verdict": "<strong>" + shown.verdict + "</strong>"}
+    frame = pd.DataFrame({**columns, "evidence": shown.evidence})
+    with pd.option_context("display.max_colwidth", None):
+        html = frame.to_html(index=False, escape=False, border=0, justify="left")
+    return html.replace("<td>", '<td style="text-align: left; vertical-align: top">')
+
+
+def write_claims(path: str | Path, claims: Iterable[Claim] | None = None) -> pd.DataFrame:
+    """Judge the claims and write the table as CSV; return it."""
+    table = claims_table(claims)
+    table.to_csv(path, index=False)
+    return table
+
+
+if __name__ == "__main__":
+    from steinsdr.theory import claims as module  # the importable module, not __main__
+
+    module.write_claims(Path(__file__).parents[2] / "book" / "results" / "claims.csv")

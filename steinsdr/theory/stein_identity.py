@@ -1,0 +1,228 @@
+r"""Lemma 1 in numbers: :math:`E\{f(B^\top x)\, s(x)\} = B\, E\{\nabla f(B^\top x)\}`.
+
+Both sides are averages over the same draws of x, so their difference
+:math:`d(x) = f(B^\top x)\, s(x) - B \nabla f(B^\top x)` must average to zero. Where the lemma
+breaks it averages to something else: for a density that jumps at the edge of its support, to the
+boundary term that integration by parts leaves behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from .._validation import check_choice, check_integer
+from ..scores.analytic import GaussianMixtureScore, LaplaceScore, StudentScore
+from ..simulation import LAWS, Law
+from ..streams import stream
+
+__all__ = [
+    "BROKEN_LAWS",
+    "LINKS",
+    "SCORED_LAWS",
+    "Link",
+    "ScoredLaw",
+    "boundary_term",
+    "gap_by_size",
+    "identity_gap",
+    "random_basis",
+]
+
+Draw = Callable[[int, int, np.random.Generator], NDArray]  # (n, p, rng) -> (n, p)
+
+
+@dataclass(frozen=True)
+class ScoredLaw:
+    """A law of x with draws (n, p) and its score at the rows of x."""
+
+    label: str
+    draw: Draw
+    score: Callable[[NDArray], NDArray]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link of r indices t, its gradient (n, r), and whether the lemma covers it."""
+
+    label: str
+    value: Callable[[NDArray], NDArray]
+    gradient: Callable[[NDArray], NDArray]
+    smooth: bool = True
+
+
+def _first(t: NDArray, g: NDArray) -> NDArray:
+    """Return a gradient (n, r) that is g in the first index and zero elsewhere."""
+    out = np.zeros_like(t)
+    out[:, 0] = g
+    return out
+
+
+LINKS: dict[str, Link] = {
+    "linear": Link("t1", lambda t: t[:, 0], lambda t: _first(t, np.ones(len(t)))),
+    "tanh": Link(
+        "tanh t1", lambda t: np.tanh(t[:, 0]), lambda t: _first(t, 1 / np.cosh(t[:, 0]) ** 2)
+    ),
+    "sine": Link("sin t1", lambda t: np.sin(t[:, 0]), lambda t: _first(t, np.cos(t[:, 0]))),
+    "product": Link(
+        "t2 / (1 + t1^2)",
+        lambda t: t[:, 1] / (1 + t[:, 0] ** 2),
+        lambda t: np.column_stack(
+            [
+                -2 * t[:, 0] * t[:, 1] / (1 + t[:, 0] ** 2) ** 2,
+                1 / (1 + t[:, 0] ** 2),
+                np.zeros((len(t), t.shape[1] - 2)),
+            ]
+        ),
+    ),
+    "square": Link("t1^2 (even)", lambda t: t[:, 0] ** 2, lambda t: _first(t, 2 * t[:, 0])),
+    "kink": Link(
+        "max(t1, 0): a kink",
+        lambda t: np.maximum(t[:, 0], 0),
+        lambda t: _first(t, (t[:, 0] > 0).astype(float)),
+    ),
+    "jump": Link(
+        "1(t1 > 0): a jump",
+        lambda t: (t[:, 0] > 0).astype(float),
+        lambda t: np.zeros_like(t),
+        smooth=False,
+    ),
+}
+"""Links with gradients; "jump" is not differentiable, and its gradient almost everywhere is 0."""
+
+
+def _paper_law(law: Law) -> ScoredLaw:
+    return ScoredLaw(law.label, law.draw, lambda X: law.score(X.shape[1]).evaluate(X))
+
+
+def _student(n: int, p: int, rng: np.random.Generator) -> NDArray:
+    return rng.standard_normal((n, p)) / np.sqrt(rng.chisquare(5, (n, 1)) / 5)
+
+
+def _student_score(X: NDArray) -> NDArray:
+    p = X.shape[1]
+    return StudentScore(df=5.0, mean=np.zeros(p), cov=np.eye(p)).evaluate(X)
+
+
+def _mixture(n: int, p: int, rng: np.random.Generator) -> NDArray:
+    return rng.standard_normal((n, p)) + np.where(rng.random((n, 1)) < 0.3, 2.0, -1.0)
+
+
+def _mixture_score(X: NDArray) -> NDArray:
+    ones, eye = np.ones(X.shape[1]), np.eye(X.shape[1])
+    return GaussianMixtureScore([0.3, 0.7], [2 * ones, -ones], [eye, eye]).evaluate(X)
+
+
+def _laplace(n: int, p: int, rng: np.random.Generator) -> NDArray:
+    return rng.laplace(size=(n, p))
+
+
+SCORED_LAWS: dict[str, ScoredLaw] = {
+    "gaussian": _paper_law(LAWS["isotropic"]),
+    "ar1": _paper_law(LAWS["ar1"]),
+    "lognormal": _paper_law(Law("Log-normal, log sd 0.5", log_scale=0.5)),
+    "student": ScoredLaw("Student t, 5 df", _student, _student_score),
+    "mixture": ScoredLaw("Normal mixture", _mixture, _mixture_score),
+    "laplace": ScoredLaw("Laplace", _laplace, lambda X: LaplaceScore(0.0, 1.0).evaluate(X)),
+}
+"""Laws to which the lemma applies, with their scores in closed form."""
+
+BROKEN_LAWS: dict[str, ScoredLaw] = {
+    "uniform": ScoredLaw(
+        "Uniform on a cube", lambda n, p, rng: rng.uniform(size=(n, p)), np.zeros_like
+    ),
+    "exponential": ScoredLaw(
+        "Exponential", lambda n, p, rng: rng.exponential(size=(n, p)), np.ones_like
+    ),
+}
+"""Laws whose density jumps at the edge of the support: smooth inside, and the lemma fails."""
+
+
+def random_basis(p: int, r: int, rng: np.random.Generator) -> NDArray:
+    """Return a random orthonormal basis (p, r)."""
+    return np.linalg.qr(rng.standard_normal((p, r)))[0]
+
+
+def _law(name: str) -> ScoredLaw:
+    known = SCORED_LAWS | BROKEN_LAWS
+    return known[check_choice(name, "law", known)]
+
+
+def _differences(law: ScoredLaw, link: Link, X: NDArray, B: NDArray) -> NDArray:
+    t = X @ B
+    return link.value(t)[:, None] * law.score(X) - link.gradient(t) @ B.T
+
+
+def identity_gap(
+    law: str, link: str, B: NDArray, n: int, rng: np.random.Generator
+) -> tuple[NDArray, float]:
+    r"""Mean of :math:`d(x)` over n draws, shape (p,), and the p-value of its being zero.
+
+    The p-value is that of Hotelling's statistic :math:`n \bar d^\top S^{-1} \bar d` against its
+    limit :math:`\chi^2_p`; the lemma's claim is the null hypothesis.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> gap, p_value = identity_gap("gaussian", "tanh", random_basis(4, 2, rng), 20_000, rng)
+    >>> bool(np.abs(gap).max() < 0.05)
+    True
+    """
+    check_integer(n, "n", low=B.shape[0] + 2)
+    chosen = LINKS[check_choice(link, "link", LINKS)]
+    scored = _law(law)
+    d = _differences(scored, chosen, scored.draw(n, B.shape[0], rng), B)
+    mean = d.mean(axis=0)
+    statistic = n * mean @ np.linalg.lstsq(np.cov(d, rowvar=False), mean)[0]
+    return mean, float(chi2.sf(statistic, len(mean)))
+
+
+def gap_by_size(
+    laws: list[str],
+    link_names: list[str],
+    sizes: list[int],
+    *,
+    p: int = 5,
+    r: int = 2,
+    n_reps: int = 20,
+    seed: int = 42,
+) -> pd.DataFrame:
+    r"""Norm of the mean of :math:`d(x)` for every law, link, size and repetition.
+
+    Returns a frame with columns law, link, n, rep, gap, p_value.
+    """
+    B = random_basis(p, r, stream(seed, "identity", "basis"))
+    rows = []
+    for law in laws:
+        for link in link_names:
+            for n in sizes:
+                rng = stream(seed, "identity", law, link, n)
+                for rep in range(n_reps):
+                    gap, p_value = identity_gap(law, link, B, n, rng)
+                    rows.append((law, link, n, rep, float(np.linalg.norm(gap)), p_value))
+    return pd.DataFrame(rows, columns=["law", "link", "n", "rep", "gap", "p_value"])
+
+
+def boundary_term(law: str, link: str, B: NDArray, n: int, rng: np.random.Generator) -> NDArray:
+    r"""What integration by parts leaves at the edge, shape (p,), from n draws.
+
+    For coordinate i the mean gap is :math:`[-f p]` across the support of :math:`x_i`, averaged
+    over the other coordinates: :math:`E f|_{x_i = 0}` for the exponential law, and
+    :math:`E f|_{x_i = 0} - E f|_{x_i = 1}` for the uniform one.
+    """
+    check_choice(law, "law", BROKEN_LAWS)
+    value = LINKS[check_choice(link, "link", LINKS)].value
+    X = BROKEN_LAWS[law].draw(n, B.shape[0], rng)
+    out = np.empty(B.shape[0])
+    for i in range(B.shape[0]):
+        edge = X.copy()
+        edge[:, i] = 0.0
+        out[i] = value(edge @ B).mean()
+        if law == "uniform":
+            edge[:, i] = 1.0
+            out[i] -= value(edge @ B).mean()
+    return out
