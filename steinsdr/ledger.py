@@ -167,6 +167,26 @@ class Ledger:
             extras.append(ours[~listed].assign(table=table))
         return cls(pd.concat(parts, ignore_index=True), pd.concat(extras, ignore_index=True))
 
+    def differences(self, notes: pd.DataFrame) -> pd.DataFrame:
+        """Return the cells that differ, with the cause or what was tried.
+
+        Parameters
+        ----------
+        notes : DataFrame with columns table, cell, method, note
+            ``cell`` may be "*" for all of a method. A cell without note says how few
+            repetitions it rests on, if they are fewer than 20, else nothing.
+        """
+        differing = self.cells[self.cells["verdict"] == "differs"]
+        exact = {(n.table, n.cell, n.method): n.note for n in notes.itertuples()}
+        found = [
+            exact.get((row.table, row.cell, row.method))
+            or exact.get((row.table, "*", row.method))
+            or (f"only {row.reps} repetitions so far" if row.reps < FEW else "")
+            for row in differing.itertuples()
+        ]
+        columns = ["table", "cell", "method", "paper_mean", "mean", "reps", "z"]
+        return differing[columns].assign(note=found).reset_index(drop=True)
+
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
         path = Path(folder) / "ledger.csv"

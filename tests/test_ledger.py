@@ -129,3 +129,20 @@ def test_committed_rows_are_those_of_the_committed_code(experiment):
     assert manifest.unrecorded(rows) == []
     changed = manifest.changed({row.cell.method for row in rows.values()})
     assert changed == {}, f"run: python -m steinsdr check {experiment.name}"
+
+
+def test_every_difference_has_a_note():
+    """A committed cell that differs from the paper says why, or what was tried."""
+    ledger = Ledger.build(ROOT / "book" / "results", ROOT / "book" / "paper")
+    notes = pd.read_csv(ROOT / "book" / "results" / "differences.csv")
+    shown = ledger.differences(notes)
+    assert len(shown) == (ledger.cells["verdict"] == "differs").sum()
+    silent = shown[shown["note"] == ""]
+    assert silent.empty, silent.to_string()
+
+
+def test_the_stored_ledger_is_current():
+    ledger = Ledger.build(ROOT / "book" / "results", ROOT / "book" / "paper")
+    stored = pd.read_csv(ROOT / "book" / "results" / "ledger.csv")
+    pd.testing.assert_series_equal(stored["verdict"], ledger.cells["verdict"])
+    assert (stored["reps"] == ledger.cells["reps"]).all()

@@ -149,7 +149,7 @@ def claims_table(claims: Iterable[Claim] | None = None) -> pd.DataFrame:
     """
     if claims is None:
         # Importing them registers the theory's claims.
-        from . import _judge_lemmas, _judge_methods, _judge_results  # noqa: F401
+        from . import _judge_lemmas, _judge_methods, _judge_results, _judge_tables  # noqa: F401
 
         order = [*PAPER_LABELS]
         claims = sorted(
