@@ -45,18 +45,21 @@ def plot_table(
     """
     part = _part(cells, table, methods)
     axis, label = _AXIS[table]
-    fig, axes = plt.subplots(1, 4, figsize=(13, 3.9), sharey=True)
-    for ax, (law, of_law) in zip(axes, part.groupby("law", sort=False), strict=True):
+    fig, axes = plt.subplots(2, 2, figsize=(9.5, 7), sharex=True, sharey=True)
+    for ax, (law, of_law) in zip(axes.flat, part.groupby("law", sort=False), strict=True):
         for method, line in of_law.groupby("method", sort=False):
             color = METHOD_COLORS[str(method)]
             x, mean, sd = (line[name].to_numpy(float) for name in (axis, "mean", "sd"))
             ax.plot(x, mean, color=color, lw=1.8, label=method)
             ax.fill_between(x, mean - sd, mean + sd, color=color, alpha=0.12, lw=0)
             ax.scatter(x, line["paper_mean"], s=30, facecolor="white", edgecolor=color, zorder=3)
-        ax.set(title=LAWS[str(law)].label, xlabel=label, xticks=sorted(set(part[axis].astype(int))))
-    axes[0].set(ylabel=_VALUE[table], ylim=(0, None))
-    handles, names = axes[0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
+        ax.set(title=LAWS[str(law)].label, xticks=sorted(set(part[axis].astype(int))))
+    for ax in axes[1]:
+        ax.set(xlabel=label)
+    for ax in axes[:, 0]:
+        ax.set(ylabel=_VALUE[table], ylim=(0, None))
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=5, frameon=False)
     return fig
 
 
@@ -108,8 +111,8 @@ def printed_table(cells: pd.DataFrame, table: str, law: str) -> pd.DataFrame:
     digits = 3 if table == "table1" else 2
     marks = {"agrees": "✓", "differs": "✗", "missing": "·"}
     text = [
-        f"{row.mean:.{digits}f} ({row.sd:.{digits}f}) | {row.paper_mean:.{digits}f} "
-        f"({row.paper_sd:.{digits}f}) {marks[row.verdict]}"
+        ("–" if row.verdict == "missing" else f"{row.mean:.{digits}f} ({row.sd:.{digits}f})")
+        + f" | {row.paper_mean:.{digits}f} ({row.paper_sd:.{digits}f}) {marks[row.verdict]}"
         for row in part.itertuples()
     ]
     axis = _AXIS[table][0]
