@@ -8,7 +8,7 @@ BIN         := $(VENV)/bin
 STAMP       := $(VENV)/.installed
 
 # One thread per process: the same numbers everywhere, and no fight between workers.
-test book notebooks: export OMP_NUM_THREADS ?= 1
+test book notebooks bench: export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help install test book notebooks bench lint format clean
