@@ -32,7 +32,7 @@ COLUMNS = (
 PAPER_REPETITIONS = 100
 Z_LIMIT = 3.0
 RELATIVE_LIMIT = 0.02
-FEW = 20
+FEW = 30
 _FILES = {"table1": "table1_subspace_distance.csv", "table2": "table2_rank_error.csv"}
 _AXIS = {"table1": "n", "table2": "r"}
 _VALUE = {"table1": "distance", "table2": "error"}
@@ -89,7 +89,7 @@ def compare(
 ) -> tuple[float, str]:
     """Return z and the verdict on two means.
 
-    z is the difference over its standard error; fewer than 20 repetitions of ours estimate their
+    z is the difference over its standard error; fewer than 30 repetitions of ours estimate their
     own spread badly, and the paper's stands in for it if it is larger. The verdict is "agrees" if
     abs(z) <= 3 or the means are within 2% of the paper's, else "differs"; "missing" below two
     repetitions. Without any variation z is 0 for equal means (to the ``rounding`` of print) and
@@ -174,7 +174,7 @@ class Ledger:
         ----------
         notes : DataFrame with columns table, cell, method, note
             ``cell`` may be "*" for all of a method. A cell without note says how few
-            repetitions it rests on, if they are fewer than 20, else nothing.
+            repetitions it rests on, if they are fewer than 30, else nothing.
         """
         differing = self.cells[self.cells["verdict"] == "differs"]
         exact = {(n.table, n.cell, n.method): n.note for n in notes.itertuples()}
