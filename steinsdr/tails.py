@@ -31,8 +31,8 @@ def tail_check(
     """Classify x as heavy-tailed if any feature exceeds a limit :math:`s_0` or :math:`k_0`.
 
     The paper gives no limits. These separate its four laws and its data at every sample size
-    it uses: 100 Gaussian features at n = 50 stay below both (largest of 10,000 samples: 2.2 and
-    9.4), log-normal ones exceed both at least twice. Columns that do not vary have no tails.
+    it uses, with a margin that the tests measure: 100 Gaussian features at n = 50 stay below both,
+    log-normal ones exceed both by far. Columns that do not vary have no tails.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
+from steinsdr.datasets import load_patchseq
+from steinsdr.patchseq import select_genes, table3_split
 from steinsdr.simulation import LAWS
 from steinsdr.streams import BASE_SEED, stream
 from steinsdr.tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT, tail_check
@@ -84,3 +87,14 @@ def test_a_column_without_variation_has_no_tails(rng):
     z = rng.standard_normal((100, 3))
     assert tail_check(np.column_stack([z, np.ones(100)])) == tail_check(z)
     assert not tail_check(np.ones((10, 2))).heavy
+
+
+def test_labeled_cells_of_table_3_are_heavy_in_the_selected_genes(expression):
+    """The switch sees the 100 selected genes of the labeled cells, at every size of Table 3."""
+    data = load_patchseq(DATA / "m1_patchseq")
+    genes = select_genes(data)
+    for ratio, gamma in product((0.6, 0.8), (0.1, 0.3, 0.5)):
+        for rep in range(10):
+            split = table3_split(rep, ratio, gamma, data=data, genes=genes)
+            found = tail_check(split.X_labeled)
+            assert found.skewness > 1.1 * SKEWNESS_LIMIT, (ratio, gamma, rep, found)

@@ -69,7 +69,7 @@ class CSOPG(MaveTransformer):
     - The first fits smooth in as many dimensions as columns are kept, and gain little from
       points that are all far apart.
     - The cross-validation does not refit without the held-out point, and overfits: of responses
-      independent of x, with n = p = 100 and q = 10, it selects 3 to 7 dimensions.
+      independent of x it selects several dimensions (the competitors' chapter shows it).
     - Y enters through ranks alone (but for interpolated quantiles), except in the screening,
       which uses its raw scale.
     - For 200 <= n < 300 the package decides ties between anchors by rounding and disagrees with

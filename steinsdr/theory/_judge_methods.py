@@ -62,7 +62,7 @@ def _easier() -> Judgement:
         f"the energy rule gives {ranks[0]} or {ranks[1]} on one spectrum as the largest candidate "
         "goes from 5 to 10; the level is exact for the first direction only"
     )
-    return Judgement("holds in part", text)
+    return decide(ranks[0] == ranks[1], text, otherwise="holds in part")
 
 
 def _energy_rank(values: np.ndarray, k: int) -> int:
