@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-__all__ = ["CLAIMS", "Claim", "judge", "judge_all"]
+__all__ = ["CLAIMS", "Claim", "judge", "judge_all", "weigh"]
 
 BASELINES = ["SIR", "csOPG", "KSIR", "MLP"]
 TRE = ["TRE-sup", "TRE-full", "TRE-split"]
@@ -233,9 +233,21 @@ def judge(claim: Claim, cells: pd.DataFrame, column: str) -> tuple[str, str]:
     means = part.pivot(index=["law", axis], columns="method", values=column)
     if means.isna().any(axis=None):
         return "missing", f"{int(means.isna().any(axis=1).sum())} of {len(means)} cells incomplete"
-    true = claim.count(means)
+    return weigh(claim.count(means), claim.every)
+
+
+def weigh(true: pd.Series, every: bool) -> tuple[str, str]:
+    """Return the verdict that a count of comparisons supports, and the count.
+
+    Examples
+    --------
+    >>> weigh(pd.Series([True, True, False]), every=True)
+    ('holds in part', '2 of 3')
+    >>> weigh(pd.Series([True, True, False]), every=False)
+    ('holds', '2 of 3')
+    """
     share = float(true.mean())
-    limits = (1.0, 0.5) if claim.every else (0.5 + 1e-9, 0.25)
+    limits = (1.0, 0.5) if every else (0.5 + 1e-9, 0.25)
     verdict = (
         "holds"
         if share >= limits[0]

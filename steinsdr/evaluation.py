@@ -24,7 +24,7 @@ from ._validation import (
     varying_columns,
 )
 
-__all__ = ["Evaluation", "evaluate_reduction", "evaluate_reductions"]
+__all__ = ["Evaluation", "evaluate_reduction", "evaluate_reductions", "watch_reductions"]
 
 MIN_ROWS = 4  # a training and a validation part of two rows at least
 
@@ -117,18 +117,11 @@ def evaluate_reductions(
     FloatingPointError
         If training diverges.
     """
-    check_integer(hidden, "hidden", low=1)
-    settings: dict[str, Any] = {
-        "epochs": check_integer(epochs, "epochs", low=1),
-        "batch_size": check_integer(batch_size, "batch_size", low=1),
-        "learning_rate": check_positive(learning_rate, "learning_rate"),
-        "max_norm": check_positive(max_norm, "max_norm"),
-    }
     if not 0 < validation < 1:
         raise ValueError(f"validation must be in (0, 1); got {validation!r}.")
     pairs, responses, test_responses = _check_data(T_fit, Y_fit, T_test, Y_test)
     random = check_random_state(random_state)
-    settings |= {"hidden": hidden, "seed": int(random.randint(2**31))}
+    settings = _check_settings(hidden, epochs, batch_size, learning_rate, max_norm, random)
 
     fit, test = ([pair[side] for pair in pairs] for side in (0, 1))
     n = len(responses)
@@ -152,6 +145,74 @@ def evaluate_reductions(
         )
         for b in range(len(pairs))
     ]
+
+
+def watch_reductions(
+    T_train: Sequence[ArrayLike],
+    Y_train: ArrayLike,
+    watched: Sequence[tuple[Sequence[ArrayLike], ArrayLike]],
+    *,
+    hidden: int = 32,
+    epochs: int = 200,
+    batch_size: int = 64,
+    learning_rate: float = 1e-3,
+    max_norm: float = 1.0,
+    random_state: Any = None,
+) -> list[NDArray]:
+    """Train the networks of :func:`evaluate_reductions` once, on all rows, and watch their errors.
+
+    Parameters
+    ----------
+    T_train, Y_train : sequence of array-likes of shapes (n, r_i), array-like of shape (n, q)
+        Reduced predictors and responses to train on.
+    watched : sequence of pairs (T, Y)
+        Sets of rows, in the same form, whose errors are wanted.
+    hidden, epochs, batch_size, learning_rate, max_norm, random_state
+        As in :func:`evaluate_reductions`; an equal seed trains the network behind its ``paper``.
+
+    Returns
+    -------
+    list of ndarray of shape (epochs, number of reductions)
+        For every watched set the error after each epoch.
+
+    Examples
+    --------
+    >>> T = np.random.default_rng(0).standard_normal((60, 2))
+    >>> new = T[40:], np.tanh(T[40:])
+    >>> settings = {"epochs": 5, "random_state": 0}
+    >>> (curve,) = watch_reductions([T[:40]], np.tanh(T[:40]), [([new[0]], new[1])], **settings)
+    >>> one = evaluate_reduction(T[:40], np.tanh(T[:40]), *new, **settings)
+    >>> bool((curve[:, 0] == one.test_curve).all())
+    True
+    """
+    random = check_random_state(random_state)
+    settings = _check_settings(hidden, epochs, batch_size, learning_rate, max_norm, random)
+    sets = []
+    for T, Y in watched:
+        pairs, responses, watched_responses = _check_data(T_train, Y_train, T, Y)
+        sets.append(([pair[1] for pair in pairs], watched_responses))
+    if not sets:
+        raise ValueError("watched is empty; expected at least one pair (T, Y).")
+    return _error_curves([pair[0] for pair in pairs], responses, sets, **settings)
+
+
+def _check_settings(
+    hidden: int,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    max_norm: float,
+    random: np.random.RandomState,
+) -> dict[str, Any]:
+    """Return the settings of a training, its seed drawn from ``random``."""
+    return {
+        "hidden": check_integer(hidden, "hidden", low=1),
+        "epochs": check_integer(epochs, "epochs", low=1),
+        "batch_size": check_integer(batch_size, "batch_size", low=1),
+        "learning_rate": check_positive(learning_rate, "learning_rate"),
+        "max_norm": check_positive(max_norm, "max_norm"),
+        "seed": int(random.randint(2**31)),
+    }
 
 
 def _error_curves(

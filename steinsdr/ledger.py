@@ -1,4 +1,4 @@
-"""The ledger: every cell of the paper's simulation tables beside ours, with a computed verdict."""
+"""The ledger: every cell of the paper's three tables beside ours, with a computed verdict."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from .experiments.grid import EXPERIMENTS, Experiment
+from .experiments import EXPERIMENTS
 from .experiments.methods import PAPER_METHODS
-from .experiments.store import Store, atomic_write
-from .simulation import LAWS
+from .experiments.store import atomic_write
+from .paper_tables import LAYOUTS, load_paper, load_rows, summarize
 
 __all__ = ["COLUMNS", "Ledger", "compare", "load_paper", "load_rows", "summarize"]
 
@@ -33,49 +33,7 @@ PAPER_REPETITIONS = 100
 Z_LIMIT = 3.0
 RELATIVE_LIMIT = 0.02
 FEW = 30
-_FILES = {"table1": "table1_subspace_distance.csv", "table2": "table2_rank_error.csv"}
-_AXIS = {"table1": "n", "table2": "r"}
-_VALUE = {"table1": "distance", "table2": "error"}
-_ROUNDING = {"table1": 5e-5, "table2": 5e-3}  # half a unit of the last printed digit
-
-
-def load_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return the stored rows as a frame with the columns of the CSV file, NaN where it failed."""
-    rows = Store(experiment, folder).read().values()
-    blank = (np.nan,) * len(experiment.values)
-    records = [
-        (*experiment.key(row.cell), *(row.values or blank), row.status, row.seconds) for row in rows
-    ]
-    return pd.DataFrame(records, columns=list(experiment.columns))
-
-
-def summarize(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return mean, sd and number of repetitions of every cell with rows, variants included.
-
-    Failed repetitions do not enter mean and sd, as in the paper; ``failure_rate`` counts them.
-    """
-    rows = load_rows(experiment, folder)
-    axis, value = _AXIS[experiment.name], _VALUE[experiment.name]
-    grouped = rows.groupby(["law", axis, "method"], sort=False, as_index=False)
-    return grouped.agg(
-        mean=(value, "mean"),
-        sd=(value, lambda v: v.std(ddof=1)),
-        reps=(value, "count"),
-        failure_rate=("status", lambda s: float((s != "ok").mean())),
-    )
-
-
-def load_paper(table: str, folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return the paper's figures: law, n or r, method, mean, sd, bold, failure_rate."""
-    paper = pd.read_csv(Path(folder) / _FILES[table])
-    names = {law.label: name for name, law in LAWS.items()}
-    axis = _AXIS[table]
-    paper["law"] = paper["distribution"].map(names)
-    paper = paper.rename(columns={"n_labeled": axis})
-    if "failure_rate" not in paper:
-        paper["failure_rate"] = 0.0
-    paper["bold"] = paper["bold"].astype(bool)
-    return paper[["law", axis, "method", "mean", "sd", "bold", "failure_rate"]]
+NOT_RANKED = ("rank",)
 
 
 def compare(
@@ -122,8 +80,8 @@ class Ledger:
     Attributes
     ----------
     cells : DataFrame
-        One row per cell of the paper: the columns of the file, and law, n, r, bold, failure
-        rates besides.
+        One row per figure of the paper: the columns of the file, and besides the measure, the keys
+        (law, n, r, train_ratio, gamma), bold and failure rates.
     extras : DataFrame
         Means of the methods and laws that the paper does not have.
     """
@@ -136,15 +94,13 @@ class Ledger:
         """Compare the rows in ``results`` with the paper's figures in ``paper``."""
         parts, extras = [], []
         for table, experiment in EXPERIMENTS.items():
-            axis = _AXIS[table]
-            keys = ["law", axis, "method"]
+            layout = LAYOUTS[table]
+            keys = [*layout.keys, "method", "measure"]
             ours = summarize(experiment, results)
             theirs = load_paper(table, paper)
             merged = theirs.merge(ours, on=keys, how="left", suffixes=("_paper", ""))
             merged["table"] = table
-            merged["cell"] = [
-                f"{law} {axis}={k}" for law, k in zip(merged.law, merged[axis], strict=True)
-            ]
+            merged["cell"] = [layout.name(row) for row in merged.itertuples()]
             merged = merged.rename(columns={"mean_paper": "paper_mean", "sd_paper": "paper_sd"})
             merged["reps"] = merged["reps"].fillna(0).astype(int)
             merged[["mean", "sd"]] = merged[["mean", "sd"]].astype(float)
@@ -156,14 +112,16 @@ class Ledger:
                     row.paper_mean,
                     row.paper_sd,
                     PAPER_REPETITIONS * (1.0 - row.failure_rate_paper),
-                    _ROUNDING[table],
+                    layout.measures[row.measure],
                 )
                 for row in merged.itertuples()
             ]
             merged["z"] = [z for z, _ in judged]
             merged["verdict"] = [verdict for _, verdict in judged]
             parts.append(merged)
-            listed = ours.law.isin(theirs.law) & ours.method.isin(PAPER_METHODS)
+            listed = ours["method"].isin(PAPER_METHODS)
+            if "law" in ours:
+                listed &= ours["law"].isin(theirs["law"])
             extras.append(ours[~listed].assign(table=table))
         return cls(pd.concat(parts, ignore_index=True), pd.concat(extras, ignore_index=True))
 
@@ -210,10 +168,12 @@ class Ledger:
 
         Columns: ``tau`` (Kendall's rank correlation of the means), ``best_paper`` and
         ``best`` (methods with the least mean), ``same_best``, ``methods`` (how many
-        are there). Cells with fewer than two methods are left out.
+        are there). Cells with fewer than two methods are left out, and so are the selected ranks
+        of Table 3, of which none is better than another.
         """
         records = []
-        for (table, cell), part in self.cells.groupby(["table", "cell"], sort=False):
+        ranked = self.cells[~self.cells["measure"].isin(NOT_RANKED)]
+        for (table, cell), part in ranked.groupby(["table", "cell"], sort=False):
             part = part[part.verdict != "missing"]
             if len(part) < 2:
                 continue

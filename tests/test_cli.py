@@ -39,16 +39,17 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
     assert [line[:4] for line in lines if line[:1] == ["SIR"]] == [
         ["SIR", "2", "1598", "0"],
         ["SIR", "0", "1200", "0"],
+        ["SIR", "0", "600", "0"],
     ]
     assert main(["ledger", "--paper", str(ROOT / "book" / "paper"), *folder]) == 0
-    assert "280 cells" in capsys.readouterr().out
-    assert (tmp_path / "ledger.csv").read_text().count("\n") == 281
+    assert "460 cells" in capsys.readouterr().out
+    assert (tmp_path / "ledger.csv").read_text().count("\n") == 461
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "table9"], "experiment must be one of 'table1', 'table2'; got 'table9'"),
+        (["run", "table9"], "experiment must be one of 'table1', 'table2', 'table3'; got 'table9'"),
         (["run", "table1", "--profile", "big"], "'smoke', 'laptop', 'paper'"),
         (["run", "table1", "--only", "method=SIRR"], "method must be one of 'SIR', 'csOPG'"),
         (["run", "table1", "--only", "SIR"], "only must look like"),

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from patchseq_miniature import DRIVERS, write_miniature
+from sklearn.base import clone
 
 from steinsdr import AdaptiveRank, SteinSDR
-from steinsdr.baselines import SIR
+from steinsdr.baselines import CSOPG, KSIR, SIR, DominanceRank, MLPDirections
 from steinsdr.datasets import DATA_VARIABLE, load_patchseq
 from steinsdr.evaluation import evaluate_reduction
 from steinsdr.patchseq import (
@@ -123,11 +124,27 @@ def test_reduction_is_that_of_the_estimator(split, config):
     np.testing.assert_allclose(made.reference, four.components_.T)
 
 
-def test_baselines_are_refitted_at_the_reference_rank(split):
-    made = fit_reduction(SIR(n_slices=5, random_state=0), split, reference=3)
-    direct = SIR(3, n_slices=5, random_state=0).fit(split.X_labeled, split.Y_labeled)
-    np.testing.assert_allclose(made.reference, direct.components_.T)
+@pytest.mark.parametrize(
+    "baseline",
+    [
+        SIR(n_slices=5, random_state=0),
+        CSOPG(max_dim=4),
+        KSIR(max_dim=4),
+        MLPDirections(epochs=2, rank=DominanceRank(max_rank=4), random_state=0),
+    ],
+    ids=lambda baseline: type(baseline).__name__,
+)
+def test_baselines_at_the_reference_rank(split, baseline):
+    made = fit_reduction(baseline, split, reference=3)
+    direct = clone(baseline).set_params(n_components=3).fit(split.X_labeled, split.Y_labeled)
+    np.testing.assert_allclose(made.reference, direct.components_.T, atol=1e-12)
     assert made.rank == made.selected.shape[1]
+
+
+def test_reference_rank_beyond_the_fit_is_refused(split):
+    for estimator in (KSIR(max_dim=2), SteinSDR(random_state=0)):
+        with pytest.raises(ValueError, match="reference=99; expected at most"):
+            fit_reduction(estimator, split, reference=99)
 
 
 def test_silent_genes_get_no_weight(split):

@@ -1,4 +1,4 @@
-"""The paper's simulation tables as declared grids of independent, replayable cells.
+"""The paper's tables as declared grids of independent, replayable cells.
 
 :mod:`~steinsdr.experiments.grid` declares the tables, :mod:`~steinsdr.experiments.methods` the
 methods, :mod:`~steinsdr.experiments.cells` computes cells, :mod:`~steinsdr.experiments.runner` runs
@@ -6,6 +6,8 @@ what is missing, :mod:`~steinsdr.experiments.store` keeps the rows and
 :mod:`~steinsdr.experiments.replay` recomputes them. ``python -m steinsdr`` is the command line.
 """
 
-from .grid import EXPERIMENTS, TABLE1, TABLE2, Experiment, parse_only
+from .grid import TABLE1, TABLE2, Experiment, parse_only
+from .table3 import TABLE3
+from .tables import EXPERIMENTS
 
-__all__ = ["EXPERIMENTS", "TABLE1", "TABLE2", "Experiment", "parse_only"]
+__all__ = ["EXPERIMENTS", "TABLE1", "TABLE2", "TABLE3", "Experiment", "parse_only"]

@@ -11,10 +11,11 @@ import ast
 import hashlib
 import io
 import tokenize
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["essence", "fingerprint", "modules"]
+__all__ = ["code_hash", "essence", "fingerprint", "modules"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -28,22 +29,34 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "csopg": (*_MAVE, "baselines/csopg", "subspace"),
     "ksir": (*_MAVE, "baselines/ksir", "subspace"),
     "mlp": ("_relu", "baselines/_base", "baselines/_dominance", "baselines/mlp"),
+    "linear": ("patchseq/_references", "reduced_rank"),
 }
 _STEIN = ("estimator", "moments")
 _MEASURE = {
     "scores": (),
     "distance": ("experiments/cells", "subspace"),
     "rank": ("experiments/cells", "rank", "tails"),
+    "prediction": (
+        *("experiments/table3_cells", "datasets", "preprocessing", "selection"),
+        *("sparse_rrr", "reduced_rank"),
+        *("patchseq/_split", "patchseq/_evaluate", "evaluation", "_relu", "baselines/_base"),
+        *("rank", "tails", "subspace"),
+    ),
 }
 
 
 def modules(family: str, measure: str) -> tuple[str, ...]:
-    """Return the modules that decide a family's "distance", "rank" or, if it has any, "scores"."""
+    """Return the modules that decide a family's ``measure``.
+
+    The measures are "distance", "rank", "prediction" and, for those that have them, "scores".
+    """
     names = {*_COMMON, *_MODULES[family], *_MEASURE[measure]}
     if "scores/_base" in names and measure != "scores":
         names.update(_STEIN)
-    if family in ("csopg", "ksir") and measure == "rank":
+    if family in ("csopg", "ksir", "linear"):
         names -= {"rank", "tails"}  # they choose by cross-validation
+    if measure == "prediction":
+        names -= {"simulation", "experiments/scorefits"}
     return tuple(sorted(names))
 
 
@@ -56,8 +69,13 @@ def fingerprint(family: str, measure: str) -> str:
     >>> len({fingerprint("sir", "distance"), fingerprint("ksir", "distance")})
     2
     """
+    return code_hash(modules(family, measure))
+
+
+def code_hash(names: Iterable[str]) -> str:
+    """Return a hash of modules of the package, given as paths without suffix."""
     digest = hashlib.sha256()
-    for name in modules(family, measure):
+    for name in names:
         text = (PACKAGE / f"{name}.py").read_text(encoding="utf-8")
         digest.update(f"{name}\n{essence(text)}\n".encode())
     return digest.hexdigest()[:16]

@@ -1,17 +1,24 @@
-"""Experiments: declared grids of independent cells, their profiles and filters."""
+"""Experiments: declared grids of independent cells, their profiles and filters.
+
+:class:`Experiment` is the interface that runner, store, manifest and replay work with; as it stands
+it serves the simulation tables. Table 3 overrides what differs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 from .._validation import check_choice
-from .cells import Cell, Design
-from .methods import METHODS, PAPER_METHODS
+from .cells import MAX_RANK, Cell, Design, Row, compute, group_cells
+from .fingerprint import fingerprint
+from .methods import METHODS, NETWORKS, PAPER_METHODS, Method, tolerance
+from .scorefits import ScoreCache
 
-__all__ = ["EXPERIMENTS", "PROFILES", "TABLE1", "TABLE2", "Experiment", "parse_only"]
+__all__ = ["PROFILES", "TABLE1", "TABLE2", "Experiment", "parse_only"]
 
 PROFILES = ("smoke", "laptop", "paper")
 Axes = Mapping[str, tuple[Any, ...]]
@@ -54,30 +61,75 @@ class Experiment:
     )
     subsets: Mapping[str, Axes] = field(default_factory=dict)
 
+    cell_type: ClassVar[type] = Cell
+    key_types: ClassVar[Mapping[str, type]] = {"n": int, "r": int, "rep": int}
+    methods: ClassVar[Mapping[str, Method]] = METHODS
+
     @property
     def keys(self) -> tuple[str, ...]:
         """Columns that identify a row."""
         return (*self.axes, "rep")
 
     @property
-    def values(self) -> tuple[str, ...]:
-        """Columns that hold the result."""
-        return ("distance",) if self.design.measure == "distance" else ("rank", "error")
+    def measure(self) -> str:
+        """What is measured; with the family it decides which code matters."""
+        return self.design.measure
+
+    @property
+    def values(self) -> Mapping[str, type]:
+        """Columns that hold the result, and their types."""
+        return {"distance": float} if self.measure == "distance" else {"rank": int, "error": int}
+
+    @property
+    def further(self) -> Mapping[str, type]:
+        """Columns of results that stand at the end of a row."""
+        return {}
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns of the CSV file."""
-        return (*self.keys, *self.values, "status", "seconds")
+        return (*self.keys, *self.values, "status", "seconds", *self.further)
+
+    def groups(self, cells: Iterable[Any]) -> Sequence[Any]:
+        """Return the cells in groups that are computed together; each has ``cells`` and ``cost``.
+
+        The order is that of dispatch.
+        """
+        return group_cells(self.design, cells)
+
+    def compute(self, group: Any, cache: str | os.PathLike[str] | None = None) -> list[Row]:
+        """Compute a group; ``cache`` is a folder of score fits shared with other runs."""
+        return compute(self.design, group, ScoreCache(cache))
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the cells have in common, as plain data for a manifest."""
+        return {**self.design.describe(), "max_rank": MAX_RANK}
+
+    def signature(self, method: str) -> dict[str, Any]:
+        """Return what decides a method's numbers: settings, and a hash of the code."""
+        family = self.methods[method].family
+        described = self.methods[method].describe(self.measure)
+        if override := self.design.overrides.get(family):
+            described["overrides"] = dict(override)
+        return {**described, "code": fingerprint(family, self.measure)}
+
+    def uses_networks(self, cells: Iterable[Any]) -> bool:
+        """Whether torch is needed; importing it takes seconds."""
+        return any(self.methods[cell.method].family in NETWORKS for cell in cells)
+
+    def tolerance(self, method: str) -> float:
+        """Return the largest difference at which a replayed number counts as the same."""
+        return tolerance(self.methods[method].family)
 
     def known(self, axis: str) -> tuple[Any, ...]:
         """Return all values of an axis, variants included."""
         return (*self.axes[axis], *self.variants.get(axis, ()))
 
-    def key(self, cell: Cell) -> tuple[Any, ...]:
+    def key(self, cell: Any) -> tuple[Any, ...]:
         """Return the cell's key, in the order of ``keys``."""
         return tuple(getattr(cell, name) for name in self.keys)
 
-    def cell(self, **key: Any) -> Cell:
+    def cell(self, **key: Any) -> Any:
         """Return the cell of a key; ValueError names what is unknown.
 
         Examples
@@ -93,11 +145,24 @@ class Experiment:
             )
         for axis in self.axes:
             self._check(axis, str(key[axis]))
-        return Cell(**{**self.fixed, **key})
+        return self.make(key)
+
+    def make(self, key: Mapping[str, Any]) -> Any:
+        """Return the cell of a key given as values or as text, unchecked."""
+        typed = {}
+        for name, value in key.items():
+            kind = self.key_types.get(name, str)
+            try:
+                typed[name] = kind(value)
+            except ValueError:
+                raise ValueError(
+                    f"{name} must be of type {kind.__name__}; got {value!r}."
+                ) from None
+        return self.cell_type(**self.fixed, **typed)
 
     def cells(
         self, profile: str = "paper", only: Mapping[str, Iterable[str]] | None = None
-    ) -> list[Cell]:
+    ) -> list[Any]:
         """Return the cells of a profile that pass a filter.
 
         Parameters
@@ -122,7 +187,7 @@ class Experiment:
         if "rep" in only:
             reps = _repetitions(only["rep"])
         return [
-            Cell(**self.fixed, **dict(zip(self.axes, values, strict=True)), rep=rep)
+            self.cell_type(**self.fixed, **dict(zip(self.axes, values, strict=True)), rep=rep)
             for *values, rep in product(*chosen.values(), reps)
         ]
 
@@ -203,5 +268,3 @@ TABLE2 = Experiment(
         "laptop": {"method": _LAPTOP_METHODS},
     },
 )
-
-EXPERIMENTS: dict[str, Experiment] = {e.name: e for e in (TABLE1, TABLE2)}

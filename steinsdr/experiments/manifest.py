@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .cells import MAX_RANK, Row
-from .fingerprint import fingerprint, modules
+from .cells import Row
+from .fingerprint import modules
 from .grid import Experiment
-from .methods import METHODS, tolerance
 from .store import atomic_write, locked
 
-__all__ = ["Manifest", "signature"]
+__all__ = ["Manifest"]
 
 SEEDS = (
     "repetition k has seed 42 + k; every draw comes from a stream of steinsdr.streams named by "
@@ -25,16 +24,6 @@ SEEDS = (
 )
 SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 if it was cached"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
-
-
-def signature(experiment: Experiment, method: str) -> dict[str, Any]:
-    """Return what decides a method's numbers: settings, and a hash of the code."""
-    measure = experiment.design.measure
-    family = METHODS[method].family
-    described = METHODS[method].describe(measure)
-    if override := experiment.design.overrides.get(family):
-        described["overrides"] = dict(override)
-    return {**described, "code": fingerprint(family, measure)}
 
 
 class Manifest:
@@ -69,7 +58,7 @@ class Manifest:
         for name in methods:
             if name not in recorded:
                 continue
-            now = _plain(signature(self.experiment, name))
+            now = _plain(self.experiment.signature(name))
             then = {key: recorded[name].get(key) for key in now}
             if now["code"] in _codes(recorded[name]):
                 then["code"] = now["code"]
@@ -89,12 +78,13 @@ class Manifest:
             recorded = content.setdefault("methods", {})
             for name in methods:
                 before = recorded.get(name, {})
-                entry = signature(self.experiment, name)
+                entry = self.experiment.signature(name)
                 if not replayed and entry["code"] in _codes(before):
                     entry["code"] = before["code"]  # a later version, found equal to this one
-                entry["note"] = METHODS[name].note
-                entry["modules"] = modules(METHODS[name].family, self.experiment.design.measure)
-                entry["tolerance"] = tolerance(METHODS[name].family)
+                method = self.experiment.methods[name]
+                entry["note"] = method.note
+                entry["modules"] = modules(method.family, self.experiment.measure)
+                entry["tolerance"] = self.experiment.tolerance(name)
                 history = [h for h in before.get("found_equal", []) if h["code"] != entry["code"]]
                 if before and before["code"] != entry["code"]:
                     rows = (replayed or {}).get(name, 0)
@@ -102,7 +92,7 @@ class Manifest:
                 if history:
                     entry["found_equal"] = history
                 recorded[name] = entry
-            content["methods"] = {name: recorded[name] for name in METHODS if name in recorded}
+            content["methods"] = self._ordered(recorded)
             content["design"] = self._design()
             self._write(content)
 
@@ -118,7 +108,7 @@ class Manifest:
                 "columns": list(self.experiment.columns),
                 "fixed": dict(self.experiment.fixed),
                 "seeds": SEEDS,
-                "rows": {name: counts[name] for name in METHODS if name in counts},
+                "rows": self._ordered(counts),
                 "failed": sum(row.status != "ok" for row in rows.values()),
                 "seconds": round(sum(row.seconds for row in rows.values()), 1),
                 "seconds_are": SECONDS,
@@ -132,7 +122,10 @@ class Manifest:
             self._write(content)
 
     def _design(self) -> dict[str, Any]:
-        return {**self.experiment.design.describe(), "max_rank": MAX_RANK}
+        return _plain(self.experiment.describe())
+
+    def _ordered(self, by_method: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: by_method[name] for name in self.experiment.methods if name in by_method}
 
     def _write(self, content: dict[str, Any]) -> None:
         order = ("experiment", "columns", "fixed", "design", "seeds")

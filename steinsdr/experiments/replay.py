@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .cells import Cell, Row, compute, group_cells
+from .cells import Row
 from .grid import Experiment
-from .methods import METHODS, NETWORKS, tolerance
 from .store import Store
 from .threads import one_thread
 
@@ -44,7 +44,7 @@ def _shown(result: tuple[float, ...] | str) -> str:
     return result if isinstance(result, str) else ", ".join(map(repr, result))
 
 
-def stored_row(store: Store, cell: Cell) -> Row:
+def stored_row(store: Store, cell: Any) -> Row:
     """Return the row of a cell; ValueError if there is none."""
     row = store.rows.get(store.key(cell))
     if row is None:
@@ -55,10 +55,10 @@ def stored_row(store: Store, cell: Cell) -> Row:
 
 def replay(experiment: Experiment, stored: Row) -> Replay:
     """Compute a stored row again, without any cache."""
-    (group,) = group_cells(experiment.design, [stored.cell])
-    with one_thread(networks=METHODS[stored.cell.method].family in NETWORKS):
-        (again,) = compute(experiment.design, group)
-    return Replay(stored, again, tolerance(METHODS[stored.cell.method].family))
+    (group,) = experiment.groups([stored.cell])
+    with one_thread(networks=experiment.uses_networks(group.cells)):
+        (again,) = experiment.compute(group)
+    return Replay(stored, again, experiment.tolerance(stored.cell.method))
 
 
 def replay_sample(

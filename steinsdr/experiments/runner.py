@@ -9,13 +9,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from .cells import Cell, Design, Group, Row, compute, group_cells
+from .cells import Row
 from .fingerprint import fingerprint
 from .grid import Experiment
 from .manifest import Manifest
-from .methods import METHODS, NETWORKS
 from .replay import replay_sample
-from .scorefits import ScoreCache
 from .store import Say, Store
 from .threads import one_thread
 
@@ -37,7 +35,7 @@ class Outcome:
 
 def run(
     experiment: Experiment,
-    cells: Sequence[Cell],
+    cells: Sequence[Any],
     folder: str | os.PathLike[str],
     *,
     jobs: int = 1,
@@ -56,7 +54,7 @@ def run(
     ----------
     experiment : Experiment
         The grid.
-    cells : sequence of Cell
+    cells : sequence of cells
         What is wanted of it, for example ``experiment.cells("laptop")``.
     folder : path
         Where the rows and the manifest are.
@@ -89,7 +87,7 @@ def run(
         return Outcome(len(cells), before, 0, 0)
     # Before the first row: should the run be killed, its rows are still accounted for.
     manifest.record(dict.fromkeys(cell.method for cell in missing))
-    groups = group_cells(experiment.design, missing)
+    groups = experiment.groups(missing)
     added = failed = 0
     interrupted = False
     with tqdm(
@@ -98,7 +96,7 @@ def run(
         bar_format=_BAR,
         disable=not progress,
     ) as bar:
-        results = _results(experiment.design, groups, jobs, scheduler, cache)
+        results = _results(experiment, groups, jobs, scheduler, cache)
         try:
             for index, rows in results:
                 fresh = store.append(rows)
@@ -156,21 +154,22 @@ def check_code(
 
 
 def _work(
-    design: Design, index: int, group: Group, cache: str | None
+    experiment: Experiment, index: int, group: Any, cache: str | None
 ) -> tuple[int, list[Row], list[str]]:
     """Compute a group in a worker; also return the hashes of the worker's code."""
-    with one_thread(networks=any(METHODS[c.method].family in NETWORKS for c in group.cells)):
-        rows = compute(design, group, ScoreCache(cache))
-    return index, rows, _hashes(design, group)
+    with one_thread(networks=experiment.uses_networks(group.cells)):
+        rows = experiment.compute(group, cache)
+    return index, rows, _hashes(experiment, group)
 
 
-def _hashes(design: Design, group: Group) -> list[str]:
-    return [fingerprint(METHODS[cell.method].family, design.measure) for cell in group.cells]
+def _hashes(experiment: Experiment, group: Any) -> list[str]:
+    families = [experiment.methods[cell.method].family for cell in group.cells]
+    return [fingerprint(family, experiment.measure) for family in families]
 
 
 def _results(
-    design: Design,
-    groups: Sequence[Group],
+    experiment: Experiment,
+    groups: Sequence[Any],
     jobs: int,
     scheduler: str | None,
     cache: str | os.PathLike[str] | None,
@@ -179,23 +178,25 @@ def _results(
     folder = None if cache is None else os.path.abspath(cache)
     make = _local if scheduler is None else _distributed
     target: Any = jobs if scheduler is None else scheduler
-    for index, rows, hashes in make(design, groups, folder, target):
-        if hashes != _hashes(design, groups[index]):
+    for index, rows, hashes in make(experiment, groups, folder, target):
+        if hashes != _hashes(experiment, groups[index]):
             raise ValueError("a worker runs other code than this process; install one version.")
         yield index, rows
 
 
 def _local(
-    design: Design, groups: Sequence[Group], cache: str | None, jobs: int
+    experiment: Experiment, groups: Sequence[Any], cache: str | None, jobs: int
 ) -> Iterator[tuple[int, list[Row], list[str]]]:
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-    yield from parallel(delayed(_work)(design, k, group, cache) for k, group in enumerate(groups))
+    yield from parallel(
+        delayed(_work)(experiment, k, group, cache) for k, group in enumerate(groups)
+    )
 
 
 def _distributed(
-    design: Design, groups: Sequence[Group], cache: str | None, scheduler: str
+    experiment: Experiment, groups: Sequence[Any], cache: str | None, scheduler: str
 ) -> Iterator[tuple[int, list[Row], list[str]]]:
     try:
         from distributed import Client, as_completed
@@ -207,7 +208,7 @@ def _distributed(
         raise ValueError(f"no Dask scheduler answers at {scheduler} ({error}).") from error
     with client:
         futures = [
-            client.submit(_work, design, k, group, cache, pure=False, priority=-k)
+            client.submit(_work, experiment, k, group, cache, pure=False, priority=-k)
             for k, group in enumerate(groups)
         ]
         for future in as_completed(futures):

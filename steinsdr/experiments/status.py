@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from .grid import EXPERIMENTS, Experiment
+from .grid import Experiment
 from .manifest import Manifest
-from .methods import METHODS
 from .store import Store
+from .tables import EXPERIMENTS
 
 __all__ = ["status"]
 
@@ -20,7 +20,7 @@ def status(folder: str | os.PathLike[str]) -> str:
 def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
     rows = Store(experiment, folder).read()
     manifest = Manifest(experiment, folder)
-    changed = {*manifest.changed(METHODS), *manifest.unrecorded(rows)}
+    changed = {*manifest.changed(experiment.methods), *manifest.unrecorded(rows)}
     lines = [f"{experiment.name:<20}{'stored':>8}{'missing':>9}{'failed':>8}{'hours':>8}  code"]
     for method in experiment.known("method"):
         mine = [row for row in rows.values() if row.cell.method == method]

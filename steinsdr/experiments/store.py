@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .cells import Cell, Row
+from .cells import Row
 from .grid import Experiment
 
 try:
@@ -77,11 +77,11 @@ class Store:
         self._position = 0
         self._line = 1
 
-    def key(self, cell: Cell) -> Key:
+    def key(self, cell: Any) -> Key:
         """Return the key of a cell as it is written."""
         return tuple(str(part) for part in self.experiment.key(cell))
 
-    def __contains__(self, cell: Cell) -> bool:
+    def __contains__(self, cell: Any) -> bool:
         return self.key(cell) in self.rows
 
     def read(self) -> dict[Key, Row]:
@@ -129,7 +129,7 @@ class Store:
             self.rows.update((self.key(row.cell), row) for row in fresh)
         return fresh
 
-    def drop(self, cells: Iterable[Cell]) -> int:
+    def drop(self, cells: Iterable[Any]) -> int:
         """Remove rows, for example failed ones that are to be tried again; return how many."""
         with locked(self.path):
             self._catch_up()
@@ -189,9 +189,13 @@ class Store:
         return " ".join(self.key(row.cell))
 
     def _format(self, row: Row) -> str:
-        values = [repr(value) for value in row.values] or [""] * len(self.experiment.values)
+        experiment = self.experiment
+        n_values = len(experiment.values)
+        values = [repr(value) for value in row.values]
+        values = values or [""] * (n_values + len(experiment.further))
+        fields = [*self.key(row.cell), *values[:n_values], row.status, f"{row.seconds:.3f}"]
+        fields += values[n_values:]
         buffer = io.StringIO()
-        fields = [*self.key(row.cell), *values, row.status, f"{row.seconds:.3f}"]
         csv.writer(buffer, lineterminator="\n").writerow(fields)
         return buffer.getvalue()
 
@@ -199,14 +203,11 @@ class Store:
         experiment = self.experiment
         try:
             named = dict(zip(experiment.columns, fields, strict=True))
-            key: dict[str, Any] = {name: named[name] for name in experiment.keys}
-            for axis in ("n", "r", "rep"):
-                if axis in key:
-                    key[axis] = int(key[axis])
-            kind = float if experiment.design.measure == "distance" else int
+            key = {name: named[name] for name in experiment.keys}
             ok = named["status"] == "ok"
-            values = tuple(kind(named[name]) for name in experiment.values) if ok else ()
-            cell = Cell(**experiment.fixed, **key)
+            kinds = {**experiment.values, **experiment.further} if ok else {}
+            values = tuple(kind(named[name]) for name, kind in kinds.items())
+            cell = experiment.make(key)
             return Row(cell, values, named["status"], float(named["seconds"]))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.path}, line {self._line}: not a row ({error}).") from error

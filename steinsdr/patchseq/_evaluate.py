@@ -13,10 +13,11 @@ from sklearn.base import clone
 from sklearn.utils.extmath import svd_flip
 
 from .._validation import check_choice, check_integer, check_matrix
-from ..baselines._base import varying_columns
+from ..baselines._base import fixed_signs, varying_columns
 from ..estimator import SteinSDR
-from ..evaluation import evaluate_reductions
+from ..evaluation import evaluate_reductions, watch_reductions
 from ..streams import stream_seed
+from ..subspace import orthonormalize
 from ._split import Split
 
 __all__ = [
@@ -81,20 +82,41 @@ def fit_reduction(estimator: Any, split: Split, *, reference: int = REFERENCE_RA
         return whole
 
     fitted = clone(estimator)
-    if isinstance(fitted, SteinSDR):
-        extra = {} if fitted.config == "sup" else {"X_unlabeled": X_unlabeled}
-        fitted.fit(X, split.Y_labeled, **extra)
-        # One cross-moment holds the directions of every rank.
-        U, _, Vt = np.linalg.svd(fitted.cross_moment_, full_matrices=False)
-        if reference > U.shape[1]:
-            raise ValueError(f"reference={reference}; expected at most {U.shape[1]}, min(p, q).")
-        other = svd_flip(U, Vt)[0][:, :reference]
-    else:
-        fitted.fit(X, split.Y_labeled)
+    extra = {}
+    if isinstance(fitted, SteinSDR) and fitted.config != "sup":
+        extra = {"X_unlabeled": X_unlabeled}
+    fitted.fit(X, split.Y_labeled, **extra)
+    other = _directions(fitted, reference)
+    if other is None:
         again = clone(estimator).set_params(n_components=reference)
         other = again.fit(X, split.Y_labeled).components_.T
     selected = fitted.components_.T
     return Reduction(selected.shape[1], embedded(selected), embedded(other))
+
+
+def _directions(fitted: Any, r: int) -> NDArray | None:
+    """Return r directions (p, r) of a fit that holds those of every rank; None if it does not."""
+    if hasattr(fitted, "directions_path_"):  # csOPG, KSIR: not nested
+        path = fitted.directions_path_
+        _check_reference(r, max(path))
+        directions = np.zeros_like(path[r])
+        kept = orthonormalize(path[r][fitted.selected_])
+        directions[fitted.selected_] = fixed_signs(kept.T).T
+        return directions
+    if hasattr(fitted, "cross_moment_"):  # SteinSDR
+        U, _, Vt = np.linalg.svd(fitted.cross_moment_, full_matrices=False)
+        _check_reference(r, U.shape[1])
+        return svd_flip(U, Vt)[0][:, :r]
+    if hasattr(fitted, "weights_"):  # MLPDirections
+        _, _, Vt = np.linalg.svd(fitted.weights_, full_matrices=False)
+        _check_reference(r, len(Vt))
+        return fixed_signs(Vt[:r]).T
+    return None
+
+
+def _check_reference(r: int, limit: int) -> None:
+    if r > limit:
+        raise ValueError(f"reference={r}; expected at most {limit}, the directions there are.")
 
 
 def evaluate_methods(
@@ -131,28 +153,22 @@ def evaluate_methods(
             bases.append(B)
     settings.setdefault("random_state", stream_seed(split.seed, "patchseq", "evaluation"))
 
-    def errors(part: str, tested: str) -> list[Any]:
-        X, Y = getattr(split, f"X_{part}"), getattr(split, f"Y_{part}")
-        X_new, Y_new = getattr(split, f"X_{tested}"), getattr(split, f"Y_{tested}")
-        return evaluate_reductions(
-            [X @ B for B in bases], Y, [X_new @ B for B in bases], Y_new, **settings
-        )
+    def part(name: str) -> tuple[list[NDArray], NDArray]:
+        return [getattr(split, f"X_{name}") @ B for B in bases], getattr(split, f"Y_{name}")
 
-    tested = errors(link, "test")
     if link == "labeled":
-        # The same seed trains the same networks: their errors on the fitting cells, epoch by epoch.
-        watched = errors(link, "fit")
-        honest = [
-            float(test.test_curve[stop.test_curve.argmin()])
-            for test, stop in zip(tested, watched, strict=True)
-        ]
+        test, fit = watch_reductions(*part("labeled"), [part("test"), part("fit")], **settings)
+        paper = test.min(axis=0)
+        honest = np.take_along_axis(test, fit.argmin(axis=0)[None], axis=0)[0]
     else:
-        honest = [test.honest for test in tested]
+        found = evaluate_reductions(*part("fit"), *part("test"), **settings)
+        paper = np.array([one.paper for one in found])
+        honest = np.array([one.honest for one in found])
     rows = {
         name: {
             "rank": reduction.rank,
-            "mse_rhat": tested[2 * i].paper,
-            "mse_r10": tested[2 * i + 1].paper,
+            "mse_rhat": paper[2 * i],
+            "mse_r10": paper[2 * i + 1],
             "mse_rhat_honest": honest[2 * i],
             "mse_r10_honest": honest[2 * i + 1],
         }

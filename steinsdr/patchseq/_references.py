@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
 
-from .._validation import check_integer
+from .._validation import check_choice, check_integer
 from ..reduced_rank import ReducedRankRegression
 from ..streams import stream_seed
 from ._evaluate import REFERENCE_RANK, Reduction
@@ -21,11 +23,19 @@ from ._split import Split
 
 __all__ = ["linear_errors", "linear_reductions"]
 
+LINEAR = ("mean", "ridge", "RRR", "PLS")
+REDUCTIONS = ("RRR", "PLS", "PCA")
 RANKS = (2, 4, 6, 8, 10)
 PENALTIES = tuple(np.logspace(-2, 1, 7))  # per row of standardized X
 
 
-def linear_errors(split: Split, *, with_fit: bool = False) -> pd.DataFrame:
+def linear_errors(
+    split: Split,
+    *,
+    with_fit: bool = False,
+    reference: int = REFERENCE_RANK,
+    models: Sequence[str] = LINEAR,
+) -> pd.DataFrame:
     r"""Return the test errors of linear predictions, their settings chosen by cross-validation.
 
     Parameters
@@ -34,56 +44,86 @@ def linear_errors(split: Split, *, with_fit: bool = False) -> pd.DataFrame:
     with_fit : bool, default=False
         Train on :math:`\mathcal T_\ell \cup \mathcal T_f`, every labeled cell, instead of
         :math:`\mathcal T_\ell`.
+    reference : int, default=10
+        The other rank.
+    models : sequence of str
+        Which of mean, ridge, RRR, PLS.
 
     Returns
     -------
-    DataFrame indexed by method (mean, ridge, RRR, PLS) with columns mse and rank
-        "mean" predicts the training mean; the rank of a full regression is missing.
+    DataFrame indexed by model with columns rank, mse, mse_reference
+        "mean" predicts the training mean and has rank 0; ridge is a full regression, its rank that
+        of Y. ``mse_reference`` is the error at the reference rank, where a model has ranks.
     """
     X, Y = split.X_labeled, split.Y_labeled
     if with_fit:
         X, Y = np.vstack([X, split.X_fit]), np.vstack([Y, split.Y_fit])
-    models = {
-        "mean": DummyRegressor(),
-        "ridge": RidgeCV(alphas=len(X) * np.asarray(PENALTIES)),
-        **_searches(split, X, Y),
-    }
     rows = {}
-    for name, model in models.items():
-        error = np.mean((split.Y_test - model.fit(X, Y).predict(split.X_test)) ** 2)
-        best = getattr(model, "best_params_", {})
-        rows[name] = {"mse": float(error), "rank": best.get("n_components", np.nan)}
+    for name in models:
+        check_choice(name, "models", LINEAR)
+        if name in ("mean", "ridge"):
+            alphas = len(X) * np.asarray(PENALTIES)
+            model = DummyRegressor() if name == "mean" else RidgeCV(alphas=alphas)
+            error = _test_error(model.fit(X, Y), split)
+            rank = 0 if name == "mean" else min(X.shape[1], Y.shape[1])
+            rows[name] = {"rank": rank, "mse": error, "mse_reference": error}
+        else:
+            best, other = _at_both_ranks(name, split, X, Y, reference)
+            rows[name] = {
+                "rank": best.n_components,
+                "mse": _test_error(best, split),
+                "mse_reference": _test_error(other, split),
+            }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
 
-def linear_reductions(split: Split, *, reference: int = REFERENCE_RANK) -> dict[str, Reduction]:
+def _test_error(model: Any, split: Split) -> float:
+    return float(np.mean((split.Y_test - model.predict(split.X_test)) ** 2))
+
+
+def linear_reductions(
+    split: Split, *, reference: int = REFERENCE_RANK, models: Sequence[str] = REDUCTIONS
+) -> dict[str, Reduction]:
     r"""Return the reductions of RRR, PLS (on :math:`\mathcal T_\ell`) and PCA (with the unlabeled).
 
     Ranks of RRR and PLS are chosen by cross-validation of their linear predictions; PCA, which
-    looks at no response, takes the reference rank.
+    looks at no response, takes the reference rank. ``models`` says which of them are wanted.
     """
     check_integer(reference, "reference", low=1)
     X, Y = split.X_labeled, split.Y_labeled
     found = {}
-    for name, search in _searches(split, X, Y).items():
-        best = search.fit(X, Y).best_estimator_
-        other = search.estimator.set_params(**{**search.best_params_, "n_components": reference})
-        found[name] = Reduction(best.n_components, _directions(best), _directions(other.fit(X, Y)))
-    components = PCA(reference).fit(np.vstack([X, split.X_unlabeled])).components_.T
-    return {**found, "PCA": Reduction(reference, components, components)}
+    for name in models:
+        check_choice(name, "models", REDUCTIONS)
+        if name == "PCA":
+            both = np.vstack([X, split.X_unlabeled])
+            components = PCA(reference, svd_solver="full").fit(both).components_.T
+            found[name] = Reduction(reference, components, components)
+        else:
+            best, other = _at_both_ranks(name, split, X, Y, reference)
+            found[name] = Reduction(best.n_components, _directions(best), _directions(other))
+    return found
 
 
-def _searches(split: Split, X: NDArray, Y: NDArray) -> dict[str, GridSearchCV]:
-    """Return cross-validated RRR and PLS, over ranks that the data allow."""
+def _at_both_ranks(
+    name: str, split: Split, X: NDArray, Y: NDArray, reference: int
+) -> tuple[Any, Any]:
+    """Return the model fitted at its best rank and at the reference rank."""
+    search = _search(name, split, X, Y).fit(X, Y)
+    other = clone(search.estimator).set_params(**{**search.best_params_, "n_components": reference})
+    return search.best_estimator_, other.fit(X, Y)
+
+
+def _search(name: str, split: Split, X: NDArray, Y: NDArray) -> GridSearchCV:
+    """Return a cross-validated RRR or PLS, over ranks that the data allow."""
     ranks = [r for r in RANKS if r <= min(len(X) // 2, X.shape[1], Y.shape[1])]
     folds = KFold(5, shuffle=True, random_state=stream_seed(split.seed, "patchseq", "folds"))
-    settings: dict[str, Any] = {"cv": folds, "scoring": "neg_mean_squared_error"}
-    return {
-        "RRR": GridSearchCV(
-            ReducedRankRegression(), {"n_components": ranks, "alpha": PENALTIES}, **settings
-        ),
-        "PLS": GridSearchCV(PLSRegression(scale=False), {"n_components": ranks}, **settings),
-    }
+    grid: dict[str, Any] = {"n_components": ranks}
+    if name == "RRR":
+        model: Any = ReducedRankRegression()
+        grid["alpha"] = PENALTIES
+    else:
+        model = PLSRegression(scale=False)
+    return GridSearchCV(model, grid, cv=folds, scoring="neg_mean_squared_error")
 
 
 def _directions(model: ReducedRankRegression | PLSRegression) -> NDArray:

@@ -1,0 +1,270 @@
+"""Cells of Table 3 as pure functions of their key.
+
+Cells of one repetition and train ratio are computed together: their partitions are pieces of one
+permutation, so that a "full" score serves all three labeled shares.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from ..baselines import CSOPG, KSIR, SIR, DominanceRank, MLPDirections
+from ..datasets import PatchSeq, load_patchseq
+from ..estimator import SteinSDR
+from ..patchseq import (
+    MAX_RANK,
+    N_GENES,
+    REFERENCE_RANK,
+    Reduction,
+    Split,
+    evaluate_methods,
+    fit_reduction,
+    linear_errors,
+    linear_reductions,
+    select_genes,
+    table3_split,
+)
+from ..rank import AdaptiveRank
+from ..scores import DenoisingScore, TikhonovScore
+from ..streams import BASE_SEED, stream_seed
+from .cells import Row
+from .table3_methods import TABLE3_METHODS, Table3Method
+
+__all__ = ["Table3Cell", "Table3Design", "Table3Group", "compute", "group_cells"]
+
+
+class Table3Cell(NamedTuple):
+    """One repetition of one entry of the table."""
+
+    train_ratio: float
+    gamma: float
+    method: str
+    rep: int
+
+
+@dataclass(frozen=True)
+class Table3Design:
+    """What the cells have in common.
+
+    Attributes
+    ----------
+    n_genes, reference : int
+        Genes selected; the fixed rank of the last columns.
+    data : str, optional
+        Folder with other data in the same format; the paper's by default.
+    overrides : mapping of str to mapping
+        Settings by family that replace those of all methods, and "evaluation" for those of the
+        predicting network: for small experiments.
+    """
+
+    n_genes: int = N_GENES
+    reference: int = REFERENCE_RANK
+    data: str | None = None
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    measure: str = "prediction"
+
+    def describe(self) -> dict[str, Any]:
+        """Return all but the overrides, as plain data for a manifest."""
+        return {
+            "measure": self.measure,
+            "n_genes": self.n_genes,
+            "reference_rank": self.reference,
+            "max_rank": MAX_RANK,
+        }
+
+    def settings(self, method: Table3Method) -> dict[str, Any]:
+        """Return the estimator's settings."""
+        return {**method.settings, **self.overrides.get(method.family, {})}
+
+
+class Table3Group(NamedTuple):
+    """Cells computed together: those of one repetition and train ratio."""
+
+    cells: tuple[Table3Cell, ...]
+
+    @property
+    def cost(self) -> float:
+        """Seconds it may take, roughly."""
+        return sum(TABLE3_METHODS[cell.method].cost + 0.3 for cell in self.cells)
+
+
+def group_cells(cells: Iterable[Table3Cell]) -> list[Table3Group]:
+    """Group cells by repetition and train ratio, in this order."""
+    groups: dict[tuple[int, float], list[Table3Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.rep, cell.train_ratio), []).append(cell)
+    return [Table3Group(tuple(groups[key])) for key in sorted(groups)]
+
+
+def compute(design: Table3Design, group: Table3Group) -> list[Row]:
+    """Compute the cells of a group; what fails is recorded with its reason.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the data can not be had: the machine's failure, not a method's.
+    """
+    data = _data(design.data)
+    shared: dict[Any, Any] = {}
+    columns: dict[Any, list[Table3Cell]] = {}
+    for cell in group.cells:
+        method = TABLE3_METHODS[cell.method]
+        column = (cell.train_ratio, cell.gamma, method.link, tuple(sorted(method.split.items())))
+        columns.setdefault(column, []).append(cell)
+    rows: list[Row] = []
+    for (train_ratio, gamma, link, options), cells in columns.items():
+        split = table3_split(
+            cells[0].rep,
+            train_ratio,
+            gamma,
+            data=data,
+            n_genes=design.n_genes,
+            genes=None if options else _genes(design.data, design.n_genes),
+            **dict(options),
+        )
+        rows += _column(design, cells, split, link, shared)
+    return rows
+
+
+@cache
+def _data(folder: str | None) -> PatchSeq:
+    return load_patchseq(folder, verify=folder is None)
+
+
+@cache
+def _genes(folder: str | None, n_genes: int) -> tuple[str, ...]:
+    """Return the genes that all cells select, the paper's way; once per process."""
+    return select_genes(_data(folder), n_genes)
+
+
+def _column(
+    design: Table3Design,
+    cells: list[Table3Cell],
+    split: Split,
+    link: str,
+    shared: dict[Any, Any],
+) -> list[Row]:
+    """Compute the cells of one split: reductions one by one, their networks side by side."""
+    reductions: dict[str, Reduction] = {}
+    values: dict[str, tuple[float, ...]] = {}
+    status: dict[str, str] = {}
+    seconds: dict[str, float] = {}
+    for cell in cells:
+        start = time.perf_counter()
+        try:
+            found = _fit(design, cell, split, shared)
+            if isinstance(found, Reduction):
+                reductions[cell.method] = found
+            else:
+                values[cell.method] = found
+        except (MemoryError, OSError):
+            raise
+        except Exception as error:
+            status[cell.method] = _reason(error)
+        seconds[cell.method] = time.perf_counter() - start
+
+    start = time.perf_counter()
+    settings = design.overrides.get("evaluation", {})
+    errors = evaluate_methods(split, reductions, link=link, **settings) if reductions else {}
+    share = (time.perf_counter() - start) / max(len(reductions), 1)
+    for name in reductions:
+        # An integer rank and four errors, in the order of the columns.
+        rank, *rest = (float(value) for value in errors.loc[name])  # type: ignore[union-attr]
+        values[name] = (int(rank), *rest)
+        seconds[name] += share
+    rows = []
+    for cell in cells:
+        name = cell.method
+        outcome, said = values.get(name, ()), status.get(name, "ok")
+        if not np.isfinite(outcome).all():
+            outcome, said = (), "failed: the result is not finite"
+        rows.append(Row(cell, outcome, said, seconds[name]))  # type: ignore[arg-type]
+    return rows
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"failed: {text[:160]}"
+
+
+def _fit(
+    design: Table3Design, cell: Table3Cell, split: Split, shared: dict[Any, Any]
+) -> Reduction | tuple[float, ...]:
+    """Return the reduction of a method, or the result of a linear prediction."""
+    method = TABLE3_METHODS[cell.method]
+    if method.family != "linear":
+        return fit_reduction(_estimator(design, cell, shared), split, reference=design.reference)
+    settings = design.settings(method)
+    model, network = settings["model"], settings["network"]
+    if network:
+        return linear_reductions(split, reference=design.reference, models=(model,))[model]
+    result = linear_errors(split, reference=design.reference, models=(model,)).loc[model]
+    # Nothing is stopped early here: the paper's reading and the honest one are the same.
+    errors = (float(result["mse"]), float(result["mse_reference"]))
+    return (int(result["rank"]), *errors, *errors)
+
+
+def _estimator(design: Table3Design, cell: Table3Cell, shared: dict[Any, Any]) -> Any:
+    method = TABLE3_METHODS[cell.method]
+    settings = design.settings(method)
+    seed = BASE_SEED + cell.rep
+    ratio = str(cell.train_ratio)
+    column = stream_seed(seed, "patchseq", method.family, ratio, str(cell.gamma))
+    if method.family in ("csopg", "ksir"):
+        return (CSOPG if method.family == "csopg" else KSIR)("auto", **settings)
+    if method.family == "mlp":
+        rule = DominanceRank(**method.rank)
+        return MLPDirections("auto", rank=rule, random_state=column, **settings)
+    rank = AdaptiveRank(**method.rank)
+    if method.family == "sir":
+        return SIR("auto", rank=rank, random_state=column, **settings)
+    if method.family == "tikhonov":
+        score: Any = TikhonovScore(**settings)
+    else:
+        # One seed for all labeled shares: a "full" network sees the same cells in each.
+        network = stream_seed(seed, "patchseq", "network", method.config, ratio)
+        score = DenoisingScore(random_state=network, **settings)
+    known = SharedScore(score, shared)
+    return SteinSDR("auto", score=known, config=method.config, rank=rank, random_state=column)
+
+
+class SharedScore:
+    """Hands :class:`steinsdr.SteinSDR` a score that is fitted once for the same points.
+
+    Parameters
+    ----------
+    estimator : TikhonovScore or DenoisingScore
+        Fitted when points are new.
+    fits : dict
+        Fitted estimators by settings and points; shared by those who may use them.
+    """
+
+    def __init__(self, estimator: Any, fits: dict[Any, Any]) -> None:
+        self.estimator = estimator
+        self.fits = fits
+
+    def __sklearn_clone__(self) -> SharedScore:
+        return SharedScore(self.estimator, self.fits)  # a copy of the dict would share nothing
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Fit, or find the fit of the same points with the same settings."""
+        points = np.ascontiguousarray(X, dtype=np.float64)
+        settings = sorted(self.estimator.get_params().items())
+        key = (type(self.estimator).__name__, str(settings), points.shape, points.tobytes())
+        if key not in self.fits:
+            self.fits[key] = clone(self.estimator).fit(points)
+        self.fitted_ = self.fits[key]
+        self.train_scores_: NDArray = self.fitted_.train_scores_
+        return self
+
+    def evaluate(self, X: ArrayLike) -> NDArray:
+        """Return the score at every row of X."""
+        return self.fitted_.evaluate(X)

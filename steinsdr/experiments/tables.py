@@ -1,0 +1,10 @@
+"""The paper's tables by name."""
+
+from __future__ import annotations
+
+from .grid import TABLE1, TABLE2, Experiment
+from .table3 import TABLE3
+
+__all__ = ["EXPERIMENTS"]
+
+EXPERIMENTS: dict[str, Experiment] = {e.name: e for e in (TABLE1, TABLE2, TABLE3)}
