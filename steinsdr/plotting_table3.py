@@ -1,0 +1,157 @@
+"""Figures and tables of the real-data results, drawn from stored rows: no data needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .plotting import METHOD_COLORS
+
+__all__ = ["plot_errors", "plot_leak", "plot_ranks", "printed_table3"]
+
+REFERENCE_STYLE = {"ridge": ("black", "--"), "RRR": ("0.45", "--"), "PCA+network": ("0.45", ":")}
+MEASURES = ("rank", "mse_rhat", "mse_r10")
+
+
+def _table3(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
+    return cells[(cells["table"] == "table3") & (cells["measure"] == measure)]
+
+
+def plot_errors(
+    cells: pd.DataFrame,
+    extras: pd.DataFrame,
+    *,
+    measure: str = "mse_rhat",
+    methods: Sequence[str] | None = None,
+    references: Sequence[str] = ("ridge", "PCA+network"),
+    limit: float = 0.9,
+) -> Figure:
+    """Draw the test error against the labeled share, a panel per train ratio.
+
+    Lines are ours with a band of one standard error of the mean, open circles the paper's means,
+    black and grey lines the references.
+
+    Parameters
+    ----------
+    cells, extras : DataFrame
+        Of :class:`steinsdr.ledger.Ledger`.
+    measure : {"mse_rhat", "mse_r10"}
+    methods, references : sequence of str, optional
+        What to draw; all methods of the paper by default.
+    limit : float
+        Upper end of the axis; what lies above it is marked by an arrow at the edge.
+    """
+    part = _table3(cells, measure)
+    wanted = list(dict.fromkeys(part["method"])) if methods is None else list(methods)
+    if unknown := sorted(set(wanted) - set(part["method"])):
+        raise ValueError(f"methods has {unknown}; the table has {sorted(set(part['method']))}.")
+    ratios = sorted(set(part["train_ratio"]))
+    fig, axes = plt.subplots(1, len(ratios), figsize=(10, 4.8), sharey=True)
+    others = extras[(extras["table"] == "table3") & (extras["measure"] == measure)]
+    for ax, ratio in zip(np.atleast_1d(axes), ratios, strict=True):
+        for method in wanted:
+            line = part[(part["method"] == method) & (part["train_ratio"] == ratio)]
+            color = METHOD_COLORS[method]
+            x, mean, paper = (line[c].to_numpy(float) for c in ("gamma", "mean", "paper_mean"))
+            error = line["sd"].to_numpy(float) / np.sqrt(np.maximum(line["reps"], 1))
+            ax.plot(x, mean, color=color, lw=1.8, label=method)
+            ax.fill_between(x, mean - error, mean + error, color=color, alpha=0.15, lw=0)
+            ax.scatter(x, paper, s=30, facecolor="white", edgecolor=color, zorder=3)
+            for beyond in x[np.fmax(mean, paper) > limit]:
+                ax.annotate(
+                    "",
+                    (beyond, limit),
+                    (beyond, limit - 0.03),
+                    arrowprops={"arrowstyle": "->", "color": color},
+                )
+        for name in references:
+            line = others[(others["method"] == name) & (others["train_ratio"] == ratio)]
+            color, style = REFERENCE_STYLE.get(name, ("0.6", "-."))
+            line = line.sort_values("gamma")
+            ax.plot(line["gamma"], line["mean"], color=color, ls=style, lw=1.6, label=name)
+        ax.set(
+            title=f"train ratio {ratio:g}",
+            xlabel="labeled share γ",
+            xticks=sorted(set(part["gamma"])),
+        )
+    low = min(part["mean"].min(), others["mean"].min() if len(others) else np.inf)
+    floor = 0.95 * min(low, part["paper_mean"].min()) if np.isfinite(low) else None
+    np.atleast_1d(axes)[0].set(ylabel="test MSE", ylim=(floor, limit))
+    handles, names = np.atleast_1d(axes)[0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=6, frameon=False)
+    return fig
+
+
+def plot_ranks(cells: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the selected ranks: bars from least to largest mean of the six columns, dots the paper.
+
+    The dashed line is the reference rank of 10.
+    """
+    part = _table3(cells, "rank")
+    ax = plt.subplots(figsize=(7.5, 4))[1] if ax is None else ax
+    order = list(dict.fromkeys(part["method"]))
+    columns = part.groupby(["train_ratio", "gamma"], sort=True).ngroup()
+    for k, method in enumerate(order):
+        mine = part[part["method"] == method]
+        shift = (columns[mine.index] - 2.5) * 0.12
+        color = METHOD_COLORS[method]
+        ax.vlines(k + shift, mine["mean"] - mine["sd"], mine["mean"] + mine["sd"], color=color)
+        ax.scatter(k + shift, mine["mean"], color=color, s=22, zorder=3)
+        ax.scatter(
+            k + shift, mine["paper_mean"], facecolor="white", edgecolor=color, s=26, zorder=4
+        )
+    ax.axhline(10, color="0.5", ls="--", lw=1)
+    ax.set(ylabel="selected rank", ylim=(0, 13), xticks=range(len(order)))
+    ax.set_xticklabels(order, rotation=30, ha="right")
+    return ax
+
+
+def plot_leak(leak: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
+    """Draw test errors with genes selected on all cells against those selected inside.
+
+    Parameters
+    ----------
+    leak : DataFrame
+        Of :func:`steinsdr.patchseq_results.leak`. A point per partition, a panel for the responses
+        as measured and one for shuffled responses; points above the diagonal are flattered.
+    """
+    kinds = list(dict.fromkeys(leak["responses"]))
+    if axes is None:
+        axes = plt.subplots(1, len(kinds), figsize=(8.5, 4))[1]
+    for ax, kind in zip(np.atleast_1d(np.asarray(axes)), kinds, strict=True):
+        part = leak[leak["responses"] == kind]
+        ax.scatter(part["everywhere"], part["inside"], color="#4477aa", s=22, alpha=0.8)
+        ends = part[["everywhere", "inside"]].to_numpy()
+        span = [ends.min() * 0.98, ends.max() * 1.02]
+        ax.plot(span, span, color="0.5", lw=1)
+        ax.set(title=f"responses {kind}", xlabel="test MSE, genes selected on all cells")
+        ax.set(xlim=span, ylim=span, aspect="equal")
+    np.atleast_1d(np.asarray(axes))[0].set(ylabel="test MSE, selected on training cells")
+    return axes
+
+
+def printed_table3(cells: pd.DataFrame, train_ratio: float) -> pd.DataFrame:
+    """Return one half of the table: ours, the paper's, and a mark (✓ agrees, ✗ differs, · missing).
+
+    A row per method; per labeled share the selected rank and the two errors.
+    """
+    part = cells[(cells["table"] == "table3") & (cells["train_ratio"] == train_ratio)]
+    if part.empty:
+        raise ValueError(f"train_ratio is {train_ratio!r}; expected 0.6 or 0.8.")
+    marks = {"agrees": "✓", "differs": "✗", "missing": "·"}
+    names = {"rank": "rank", "mse_rhat": "MSE at rank", "mse_r10": "MSE at 10"}
+    text, columns = [], []
+    for row in part.itertuples():
+        digits = 1 if row.measure == "rank" else 3
+        ours = "–" if row.verdict == "missing" else f"{row.mean:.{digits}f}"
+        text.append(f"{ours} | {row.paper_mean:.{digits}f} {marks[row.verdict]}")
+        columns.append(f"γ={row.gamma:g} {names[row.measure]}")
+    frame = part.assign(text=text, column=columns)
+    order = [f"γ={g:g} {names[m]}" for g in sorted(set(part["gamma"])) for m in MEASURES]
+    wide = frame.pivot(index="method", columns="column", values="text")[order]
+    return wide.loc[list(dict.fromkeys(part["method"]))].rename_axis(None).rename_axis(None, axis=1)
