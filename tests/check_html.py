@@ -111,7 +111,8 @@ def check_references(site: Site, path: Path) -> Iterator[str]:
         yield f"an error message in the page: {element.get_text(' ', strip=True)[:80]}"
     for element in page.select(".xref"):
         foreign = "py" in element["class"] and not element.get_text().startswith("steinsdr")
-        if element.find_parent("a") is None and not foreign:
+        link = element if element.name == "a" else element.find_parent("a")
+        if (link is None or not link.get("href")) and not foreign:
             yield f"an unresolved reference: {element.get_text()}"
 
 
@@ -128,9 +129,32 @@ def check_loads(site: Site, path: Path) -> Iterator[str]:
             yield f"{url} is missing or empty"
 
 
+def check_figures(site: Site, path: Path) -> Iterator[str]:
+    """Figures have captions, pictures have descriptions, and what a notebook draws is a figure.
+
+    Where a notebook gives no description, Sphinx puts the name of the file there.
+    """
+    page = site.pages[path]
+    for figure in page.select("figure"):
+        caption = figure.find("figcaption")
+        if caption is None or not caption.get_text(strip=True):
+            yield f"a figure without a caption: {figure.get('id', figure.get_text(strip=True))}"
+    for image in page.select("article img, .cell_output img"):
+        source, words = str(image["src"]), str(image.get("alt", "")).strip()
+        if not words or Path(words).name == Path(source).name:
+            yield f"a picture without a description: {source}"
+    for image in page.select(".cell_output img"):
+        if image.find_parent("figure") is None:
+            yield f"a picture outside of a figure: {image['src']}"
+
+
 def check_links(site: Site, path: Path) -> Iterator[str]:
-    """Links within the site lead to a file, and to an anchor that is there."""
-    for url in sorted({str(element["href"]) for element in site.pages[path].select("a[href]")}):
+    """Links and redirections within the site lead to a file, and to an anchor that is there."""
+    page = site.pages[path]
+    urls = {str(element["href"]) for element in page.select("a[href]")}
+    for element in page.select("meta[http-equiv=refresh i]"):
+        urls.add(str(element["content"]).partition("url=")[2])
+    for url in sorted(urls):
         target = site.target(path, url)
         if target is None or url == "#":
             continue
@@ -142,7 +166,7 @@ def check_links(site: Site, path: Path) -> Iterator[str]:
 
 
 SITE_CHECKS = [check_toc, check_stylesheets]
-PAGE_CHECKS = [check_text, check_references, check_loads, check_links]
+PAGE_CHECKS = [check_text, check_references, check_loads, check_figures, check_links]
 
 
 def problems(site: Site) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import pytest
 from check_html import Site, main, problems
 
+FIGURE = "../_images/figure.png"
 TOC = """
 root: book/intro
 parts:
@@ -18,9 +19,12 @@ PAGE = """<!DOCTYPE html>
 <p>Prose with <span class="math">\\(x\\)</span>, <code>$HOME</code> and
 <a href="https://example.org/elsewhere">a link to elsewhere</a>.</p>
 <a href="method.html#top"><span class="std std-ref xref">Method</span></a>
+<a class="xref doc" href="method.html"><span class="doc">Method</span></a>
 <code class="xref py py-class">numpy.ndarray</code>
 <div class="cell_input"><pre>np.float64(1.0)</pre></div>
-<div class="cell_output"><pre>1.0</pre><img src="../_images/figure.png" alt="A figure"></div>
+<div class="cell_output"><pre>1.0</pre>
+<figure><img src="../_images/figure.png" alt="A line">
+<figcaption>A figure</figcaption></figure></div>
 <!-- planted -->
 </body></html>
 """
@@ -63,7 +67,15 @@ def test_clean_site_has_no_problems(site):
         ("<script src='https://cdn.example.org/m.js'></script>", "loads https://cdn.example.org"),
         ("<script src='//cdn.example.org/m.js'></script>", "loads //cdn.example.org"),
         ("<link rel='preload' href='https://fonts.example.org/f'>", "loads https://fonts"),
-        ("<img src='../_images/none.png'>", "none.png is missing or empty"),
+        ("<img src='../_images/none.png' alt='x'>", "none.png is missing or empty"),
+        ("<a class='xref std std-doc'>nowhere</a>", "an unresolved reference: nowhere"),
+        ("<figure id='f'></figure>", "a figure without a caption: f"),
+        ("<figure id='f'><figcaption> </figcaption></figure>", "a figure without a caption: f"),
+        (f"<article><img src='{FIGURE}'></article>", "a picture without a description"),
+        (f"<article><img src='{FIGURE}' alt=' '></article>", "a picture without a description"),
+        (f"<article><img src='{FIGURE}' alt='{FIGURE}'></article>", "without a description"),
+        (f"<p class='cell_output'><img src='{FIGURE}' alt='x'></p>", "outside of a figure"),
+        ("<meta http-equiv='Refresh' content='0; url=none.html'>", "a broken link: none.html"),
         ("<a href='none.html'>x</a>", "a broken link: none.html"),
         ("<a href='#none'>x</a>", "a link to a missing anchor: #none"),
         ("<a href='method.html#none'>x</a>", "a link to a missing anchor: method.html#none"),

@@ -1,0 +1,1 @@
+"""A headless Chromium for the checks of the built book."""
