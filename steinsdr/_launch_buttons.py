@@ -1,0 +1,25 @@
+"""Sphinx extension of the book: launch buttons on notebooks only.
+
+The theme also puts them on written pages with code cells, but Colab opens no Markdown file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["keep_on_notebooks", "setup"]
+
+
+def keep_on_notebooks(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Remove the theme's group of launch buttons from a page whose source is no notebook."""
+    if context.get("page_source_suffix") != ".ipynb":
+        buttons = context.get("header_buttons", [])
+        context["header_buttons"] = [b for b in buttons if b.get("label") != "launch-buttons"]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register with Sphinx, after the theme, which adds its buttons at priority 501."""
+    app.connect("html-page-context", keep_on_notebooks, priority=600)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
