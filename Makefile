@@ -3,6 +3,7 @@
 PYTHON      ?= python3
 JOBS        ?= 2
 PYTEST_ARGS ?=
+BROWSER_ARGS ?=
 VENV        := .venv
 BIN         := $(VENV)/bin
 STAMP       := $(VENV)/.installed
@@ -11,7 +12,7 @@ STAMP       := $(VENV)/.installed
 test book notebooks bench: export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install test book notebooks bench lint format clean
+.PHONY: help install test book notebooks smoke paper bench lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,12 +42,19 @@ book: install  ## Execute the notebooks, build the book in _build/html and check
 	@mkdir -p _build
 	@test "$$(cat _build/.cache-key 2>/dev/null)" = "$(CACHE_KEY)" || rm -rf _build/.jupyter_cache
 	@echo "$(CACHE_KEY)" > _build/.cache-key
-	@rm -rf _build/html _build/.doctrees _build/jupyter_execute
+	@rm -rf _build/html _build/.doctrees _build/jupyter_execute _build/screenshots
 	$(BIN)/jupyter-book build . -W -n --keep-going
 	$(BIN)/python tests/check_html.py _build/html
+	$(BIN)/python tests/check_browser.py _build/html --screenshots _build/screenshots $(BROWSER_ARGS)
 
 notebooks: install  ## Execute all notebooks in place, after results or code changed
 	@$(BIN)/python -m steinsdr.notebook notebooks/*.ipynb
+
+smoke: install  ## Execute all notebooks in small, copies in _build/batch/smoke
+	$(BIN)/python -m steinsdr book --profile smoke --jobs $(JOBS)
+
+paper: install  ## Execute all notebooks at full size, copies in _build/batch/paper (go on after a stop)
+	$(BIN)/python -m steinsdr book --profile paper --jobs $(JOBS) --resume
 
 bench: install  ## Measure speed and memory against bare matrix products
 	$(BIN)/python tests/bench/run.py

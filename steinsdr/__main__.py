@@ -1,4 +1,4 @@
-"""Command line: run the paper's tables, replay a replicate, compare with the paper.
+"""Command line: run the paper's tables, replay a replicate, compare with the paper, run the book.
 
 ``python -m steinsdr --help`` lists the commands.
 """
@@ -10,6 +10,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .batch.command import add_command as add_book_command
+from .report.command import add_command as add_fit_command
+
 if TYPE_CHECKING:
     from .experiments import Experiment
 
@@ -18,6 +21,8 @@ __all__ = ["main"]
 RESULTS = "book/results"
 CACHE = "_build/scores"
 PAPER = "book/paper"
+FIGURES = "book/figures"
+KEYS = ("law", "n", "r", "train_ratio", "gamma", "method", "rep")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -32,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return options.command(options)
-    except ValueError as error:
+    except (ValueError, FileNotFoundError, ConnectionError) as error:
         print(f"steinsdr: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -44,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
 
     run = _command(commands, "run", _run, "compute the missing cells of a table")
-    run.add_argument("experiment", help="table1 or table2")
+    run.add_argument("experiment", help="table1, table2 or table3")
     run.add_argument("--profile", default="laptop", help="smoke, laptop (default) or paper")
     run.add_argument("--jobs", type=int, default=1, help="local processes (default 1)")
     run.add_argument(
@@ -69,17 +74,24 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quiet", action="store_true", help="no progress bar")
 
     replay = _command(commands, "replay", _replay, "recompute one stored replicate")
-    replay.add_argument("experiment", help="table1 or table2")
-    for name, kind in (("law", str), ("n", int), ("r", int), ("method", str), ("rep", int)):
-        replay.add_argument(f"--{name}", type=kind)
+    replay.add_argument("experiment", help="table1, table2 or table3")
+    for name in KEYS:
+        replay.add_argument(f"--{name.replace('_', '-')}")
 
     check = _command(commands, "check", _check, "replay rows of methods whose code changed")
-    check.add_argument("experiment", help="table1 or table2")
+    check.add_argument("experiment", help="table1, table2 or table3")
     check.add_argument("--sample", type=int, default=3, help="rows of each method (default 3)")
 
     _command(commands, "status", _status, "list what is stored and what is missing")
     ledger = _command(commands, "ledger", _ledger, "compare with the paper, cell by cell")
     ledger.add_argument("--paper", default=PAPER, help=f"the paper's figures (default {PAPER})")
+    patchseq = _command(
+        commands, "patchseq", _patchseq, "compute the stored results of the real-data chapter"
+    )
+    patchseq.add_argument("--partitions", type=int, default=20, help="random partitions (20)")
+    patchseq.add_argument("--figures", default=FIGURES, help=f"folder (default {FIGURES})")
+    add_book_command(commands)
+    add_fit_command(commands)
     return parser
 
 
@@ -133,7 +145,7 @@ def _replay(options: argparse.Namespace) -> int:
     from .experiments.store import Store
 
     experiment = _experiment(options.experiment)
-    given = {name: getattr(options, name) for name in ("law", "n", "r", "method", "rep")}
+    given = {name: getattr(options, name) for name in KEYS}
     cell = experiment.cell(**{name: value for name, value in given.items() if value is not None})
     store = Store(experiment, options.results)
     store.read()
@@ -143,11 +155,10 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from .experiments.methods import METHODS
     from .experiments.runner import check_code
 
     experiment = _experiment(options.experiment)
-    check_code(experiment, options.results, METHODS, accept=True, sample=options.sample)
+    check_code(experiment, options.results, experiment.methods, accept=True, sample=options.sample)
     print(f"{experiment.name}: the rows agree with the present code.")
     return 0
 
@@ -166,6 +177,23 @@ def _ledger(options: argparse.Namespace) -> int:
     path = ledger.write(options.results)
     print(ledger.summary())
     print(f"written to {path}")
+    return 0
+
+
+def _patchseq(options: argparse.Namespace) -> int:
+    from ._validation import check_integer
+    from .datasets import load_patchseq
+    from .experiments.threads import one_thread
+    from .patchseq_chapter import Chapter
+    from .patchseq_results import make
+
+    reps = check_integer(options.partitions, "partitions", low=2)
+    data = load_patchseq()
+    with one_thread():
+        written = [*make(data, options.results, reps=reps).values()]
+        written += Chapter(options.figures, data).store_pictures()
+    for path in written:
+        print(f"written to {path}")
     return 0
 
 

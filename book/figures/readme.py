@@ -4,6 +4,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 from steinsdr import SteinSDR
 from steinsdr.baselines import SIR
@@ -20,8 +21,8 @@ METHODS = {
 }
 
 
-def main() -> None:
-    """Fit, draw and save."""
+def draw() -> Figure:
+    """Fit and draw."""
     use_style()
     data = simulate("ar1", 500, seed=43)
     sdr = SteinSDR(score=TikhonovScore(1e-5), random_state=0).fit(data.X, data.Y)
@@ -49,8 +50,8 @@ def main() -> None:
     )
     axes[2].set_title("How close?")
     axes[2].legend(frameon=False)
-    fig.savefig(Path(__file__).with_suffix(".png"), dpi=120)
+    return fig
 
 
 if __name__ == "__main__":
-    main()
+    draw().savefig(Path(__file__).with_suffix(".png"), dpi=120)

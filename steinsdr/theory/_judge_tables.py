@@ -1,18 +1,36 @@
-"""The simulation tables as claims, judged from the stored rows. Importing registers them."""
+"""The paper's tables and what it says about them, judged from the stored rows.
+
+Importing registers the claims.
+"""
 
 from __future__ import annotations
 
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
+
+from .. import claims_patchseq, claims_simulation
 from ..ledger import Ledger
-from .claims import Judgement, claim
+from .claims import Claim, Judgement, claim, register
 
 BOOK = Path(__file__).parents[2] / "book"
+PAGES = {
+    "table1": "notebooks/03_table1",
+    "table2": "notebooks/04_table2",
+    "table3": "notebooks/06_table3",
+}
+
+
+@cache
+def _cells() -> pd.DataFrame:
+    return Ledger.build(BOOK / "results", BOOK / "paper").cells
 
 
 def _agreement(table: str) -> Judgement:
-    """Judge a table by the share of its computed cells that agree with the paper."""
-    cells = Ledger.build(BOOK / "results", BOOK / "paper").cells
+    """Judge a table by the share of its computed figures that agree with the paper."""
+    cells = _cells()
     counts = cells[cells["table"] == table]["verdict"].value_counts()
     agrees, differs = int(counts.get("agrees", 0)), int(counts.get("differs", 0))
     share = agrees / max(agrees + differs, 1)
@@ -24,11 +42,42 @@ def _agreement(table: str) -> Judgement:
     return Judgement(verdict, evidence)
 
 
-@claim("tab:sim", "table", "notebooks/03_table1", "Table 1 prints what its methods achieve.")
+@claim("tab:sim", "table", PAGES["table1"], "Table 1 prints what its methods achieve.")
 def _table1() -> Judgement:
     return _agreement("table1")
 
 
-@claim("tb:rs", "table", "notebooks/04_table2", "Table 2 prints what its methods select.")
+@claim("tb:rs", "table", PAGES["table2"], "Table 2 prints what its methods select.")
 def _table2() -> Judgement:
     return _agreement("table2")
+
+
+@claim(
+    "tab:real_combined",
+    "table",
+    PAGES["table3"],
+    "Table 3 prints the ranks and prediction errors of its methods on the Patch-seq data.",
+)
+def _table3() -> Judgement:
+    return _agreement("table3")
+
+
+def _said(module: Any, one: Any) -> Judgement:
+    """Judge a sentence about a table by our means; the paper's own count stands beside it."""
+    cells = _cells()
+    _, own = module.judge(one, cells, "paper_mean")
+    verdict, ours = module.judge(one, cells, "mean")
+    if verdict == "missing":
+        verdict = "not testable"
+    return Judgement(verdict, f"{ours} comparisons; {own} in the paper's own numbers")
+
+
+def _register_sentences() -> None:
+    for section, module in (("sec:ss", claims_simulation), ("sec:rda", claims_patchseq)):
+        for one in module.CLAIMS:
+            page = PAGES[getattr(one, "table", "table3")]
+            label = f"{section}/{one.label}"
+            register(Claim(label, "sentence", one.statement, page, partial(_said, module, one)))
+
+
+_register_sentences()
