@@ -51,7 +51,8 @@ TRAIN_RATIO, GAMMA = 0.8, 0.5  # the column of Table 3 with the most labels
 MODULES = (
     *("patchseq_results", "prediction", "evaluation", "selection", "sparse_rrr", "preprocessing"),
     *("patchseq/_split", "patchseq/_evaluate", "patchseq/_references", "reduced_rank"),
-    *("estimator", "moments", "rank", "scores/tikhonov", "kernels", "streams"),
+    *("estimator", "moments", "rank", "subspace", "scores/tikhonov", "kernels", "streams"),
+    *("report/reduction", "report/bootstrap"),
 )
 
 

@@ -73,7 +73,7 @@ def plot_selection_frequency(genes: pd.DataFrame, ax: Axes | None = None) -> Axe
         (False, GREY, "not selected on all cells"),
     ):
         rows = part.index[part["selected"] == chosen]
-        ax.bar(rows, part.loc[rows, "frequency"], width=1.0, color=color, label=label)
+        ax.bar(rows, part.loc[rows, "frequency"], width=1.0, lw=0, color=color, label=label)
     ax.set(xlabel="genes, by frequency", ylabel="share of partitions", ylim=(0, 1.02))
     ax.legend(frameon=False, fontsize="small")
     return ax
@@ -106,7 +106,8 @@ def plot_stored_spectrum(spectrum: pd.DataFrame, ax: Axes | None = None) -> Axes
     share.set(ylim=(0, 1.05), ylabel="cumulative energy")
     share.grid(visible=False)
     lines: list[Any] = [*ax.get_legend_handles_labels()[0], *share.get_legend_handles_labels()[0]]
-    ax.legend(lines, [line.get_label() for line in lines], frameon=False, fontsize="small")
+    names = [line.get_label() for line in lines]
+    ax.legend(lines, names, loc="center right", frameon=False, fontsize="small")
     return ax
 
 
@@ -129,6 +130,9 @@ def plot_rrr_path(path: pd.DataFrame, ax: Axes | None = None, *, wanted: int = 1
         ax.plot(line["n_selected"], line["r2"], "o-", ms=4, color=color, label=f"rank {rank}")
     ax.axvline(wanted, color="0.5", ls="--", lw=1)
     ax.set(xscale="log", xlabel="selected genes", ylabel="cross-validated R²")
+    ticks = [20, 50, wanted, 200, 500]
+    ax.set_xticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
     ax.legend(frameon=False, fontsize="small")
     return ax
 

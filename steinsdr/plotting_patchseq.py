@@ -16,7 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from ._validation import check_matrix
 from .plotting import METHOD_COLORS
 
-__all__ = ["FAMILY_COLORS", "bibiplot", "biplot_panel", "correlations", "plot_r2", "r2_table"]
+__all__ = [
+    "FAMILY_COLORS",
+    "REFERENCE_COLORS",
+    "bibiplot",
+    "biplot_panel",
+    "correlations",
+    "plot_r2",
+    "r2_table",
+]
 
 FAMILY_COLORS: dict[str, str] = {
     "Pvalb": "#c44e52",
@@ -32,7 +40,11 @@ FAMILY_COLORS: dict[str, str] = {
 """One colour per transcriptomic family: interneurons warm, excitatory neurons cold."""
 
 UNKNOWN_COLOR = "0.6"
-OTHER_COLORS = ("black", "0.45", "#7a4a1e", "#3b5323")  # none of METHOD_COLORS
+OTHER_COLORS = ("#7a4a1e", "#3b5323", "0.25", "0.75")  # none of METHOD_COLORS
+REFERENCE_COLORS: dict[str, str] = {"ridge": "black", "RRR": "0.35", "PLS": "0.7"} | {
+    "RRR+network": "#6b6b2a", "PLS+network": "#c9a227", "PCA+network": "#8b1a1a"
+}  # fmt: skip
+"""Colours of what the paper does not compare with, the same in all figures."""
 
 
 def correlations(scores: ArrayLike, values: ArrayLike) -> NDArray:
@@ -217,7 +229,8 @@ def plot_r2(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = plt.subplots(figsize=(6, 0.32 * len(table) + 1))[1] if ax is None else ax
     order = table.mean(axis=1).sort_values().index
     for k, method in enumerate(table.columns):
-        color = METHOD_COLORS.get(str(method), OTHER_COLORS[k % len(OTHER_COLORS)])
+        known = {**METHOD_COLORS, **REFERENCE_COLORS}
+        color = known.get(str(method), OTHER_COLORS[k % len(OTHER_COLORS)])
         ax.plot(table.loc[order, method], range(len(order)), "o", color=color, label=method)
     for k, name in enumerate(order):
         row = table.loc[name]

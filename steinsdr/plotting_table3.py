@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .plotting import METHOD_COLORS
+from .plotting_patchseq import REFERENCE_COLORS
 
 __all__ = ["plot_errors", "plot_leak", "plot_ranks", "printed_table3"]
 
-REFERENCE_STYLE = {"ridge": ("black", "--"), "RRR": ("0.45", "--"), "PCA+network": ("0.45", ":")}
 MEASURES = ("rank", "mse_rhat", "mse_r10")
 
 
@@ -34,7 +34,7 @@ def plot_errors(
     """Draw the test error against the labeled share, a panel per train ratio.
 
     Lines are ours with a band of one standard error of the mean, open circles the paper's means,
-    black and grey lines the references.
+    dashed and dotted lines the references.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ def plot_errors(
                 )
         for name in references:
             line = others[(others["method"] == name) & (others["train_ratio"] == ratio)]
-            color, style = REFERENCE_STYLE.get(name, ("0.6", "-."))
+            color = REFERENCE_COLORS.get(name, "0.6")
+            style = ":" if name.endswith("network") else "--"
             line = line.sort_values("gamma")
             ax.plot(line["gamma"], line["mean"], color=color, ls=style, lw=1.6, label=name)
         ax.set(

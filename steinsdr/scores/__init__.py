@@ -15,6 +15,7 @@ from .analytic import (
 )
 from .denoising import DenoisingScore
 from .tikhonov import TikhonovPath, TikhonovScore
+from .tuning import TikhonovScoreCV
 
 __all__ = [
     "DenoisingScore",
@@ -26,4 +27,5 @@ __all__ = [
     "StudentScore",
     "TikhonovPath",
     "TikhonovScore",
+    "TikhonovScoreCV",
 ]

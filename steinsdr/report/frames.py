@@ -1,0 +1,118 @@
+"""Files to data frames: CSV, TSV and Parquet, with messages that help."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+__all__ = ["SUFFIXES", "check_columns", "listed", "parse_names", "read_frame"]
+
+SUFFIXES = (".csv", ".tsv", ".parquet")
+DELIMITERS = (",", ";", "\t", "|")
+
+
+def parse_names(value: str | Sequence[str] | None) -> list[str]:
+    """Return column names from a list, or from text such as ``"[y1, y2]"`` or ``"y1, y2"``.
+
+    Notebooks and shells pass lists as text; names may be quoted.
+
+    Examples
+    --------
+    >>> parse_names("[y1, 'body weight']") == parse_names(["y1", "body weight"])
+    True
+    >>> parse_names(None)
+    []
+    """
+    if value is None:
+        return []
+    if isinstance(value, str):
+        text = value.strip()
+        if text.startswith("[") and text.endswith("]"):
+            text = text[1:-1]
+        value = [part.strip().strip("'\"") for part in text.split(",")]
+    return [str(name) for name in value if str(name)]
+
+
+def listed(names: Iterable[object], most: int = 8) -> str:
+    """Return names in quotes, comma-separated, the rest as a count.
+
+    Examples
+    --------
+    >>> listed("abc", most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = [repr(str(name)) for name in names]
+    rest = len(shown) - most
+    return ", ".join(shown[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def check_columns(frame: pd.DataFrame, names: Sequence[str], argument: str) -> None:
+    """Raise if a name is no column of the frame, with close matches and what there is."""
+    for name in names:
+        if name in frame.columns:
+            continue
+        known = [str(column) for column in frame.columns]
+        lower = {column.lower(): column for column in reversed(known)}
+        close = difflib.get_close_matches(name.strip().lower(), lower, n=3, cutoff=0.6)
+        hint = f" Did you mean {listed(lower[c] for c in close)}?" if close else ""
+        raise ValueError(
+            f"{argument}: no column {name!r}.{hint} The columns are {listed(known, most=30)}."
+        )
+
+
+def read_frame(path: str | Path, argument: str = "data") -> pd.DataFrame:
+    """Read a table whose first line names the columns.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that ends in .csv, .tsv or .parquet. The delimiter of a .csv may also be a
+        semicolon, a tab or a bar.
+    argument : str
+        Its name in messages.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, the suffix is another, the file is empty or not readable, or
+        Parquet support is not installed.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(
+            f"{argument}: {path.name!r} ends in {suffix or 'no suffix'!r}; expected one of "
+            f"{', '.join(SUFFIXES)}."
+        )
+    if not path.is_file():
+        raise ValueError(f"{argument}: there is no file {str(path)!r}.")
+    try:
+        frame = _read_parquet(path) if suffix == ".parquet" else _read_text(path, suffix)
+    except ImportError as error:
+        raise ValueError(
+            f"{argument}: reading Parquet needs pyarrow, which is not installed: "
+            "pip install 'pandas[parquet]', or save the table as CSV."
+        ) from error
+    except (ValueError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"{argument}: cannot read {path.name!r}: {reason}") from error
+    frame.columns = [str(column) for column in frame.columns]
+    if frame.shape[1] == 0 or frame.empty:
+        raise ValueError(f"{argument}: {path.name!r} holds no rows.")
+    return frame
+
+
+def _read_text(path: Path, suffix: str) -> pd.DataFrame:
+    with path.open(encoding="utf-8-sig") as file:
+        header = file.readline()
+    delimiter = "\t" if suffix == ".tsv" else max(DELIMITERS, key=header.count)
+    return pd.read_csv(path, sep=delimiter, encoding="utf-8-sig", skipinitialspace=True)
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    frame = pd.read_parquet(path)
+    # A named index is a column that the writer set aside; an unnamed one only counts rows.
+    return frame.reset_index() if frame.index.names != [None] else frame

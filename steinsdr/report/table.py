@@ -1,0 +1,228 @@
+"""From a file to predictors and responses: which columns, which rows, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from .._validation import varying_columns
+from .frames import check_columns, listed, parse_names, read_frame
+
+__all__ = ["MIN_ROWS", "Table", "parse_names", "read_table"]
+
+MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
+MIN_OTHER = 5  # rows that must differ from a column's usual value, or folds may find it constant
+
+
+@dataclass(frozen=True)
+class Table:
+    """Predictors and responses, complete and numeric, and what was done to get there.
+
+    Attributes
+    ----------
+    X : DataFrame of shape (n, p)
+        Predictors of the labeled rows. The index names the file and the row in it, from 1.
+    Y : DataFrame of shape (n, q)
+        Responses.
+    X_unlabeled : DataFrame of shape (m, p)
+        Predictors of rows without responses; m may be 0.
+    name : str
+        Name of the file.
+    notes : tuple of str
+        What was left out or set aside, in sentences.
+    """
+
+    X: pd.DataFrame
+    Y: pd.DataFrame
+    X_unlabeled: pd.DataFrame
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+def read_table(
+    data: str | Path | pd.DataFrame,
+    responses: str | Sequence[str],
+    *,
+    predictors: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
+    unlabeled: str | Path | pd.DataFrame | None = None,
+) -> Table:
+    """Read a table and choose its predictors and responses.
+
+    Rows with a missing predictor, or with some but not all responses missing, are dropped; rows
+    with all responses missing count as unlabeled. Both are noted. Infinite values are missing.
+
+    Parameters
+    ----------
+    data : path or DataFrame
+        A .csv, .tsv or .parquet file, see :func:`steinsdr.report.frames.read_frame`.
+    responses : list of str or str
+        Columns to explain; text such as ``"[y1, y2]"`` is taken apart.
+    predictors : list of str or str, optional
+        Columns to explain them by; by default all others.
+    drop : list of str or str, optional
+        Columns to leave out.
+    unlabeled : path or DataFrame, optional
+        Further rows with the same predictors and no responses.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read; if a column is missing, named twice, not numeric, without any
+        value, or constant but for a few rows; or if fewer than 20 labeled rows are complete.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame(np.random.default_rng(0).standard_normal((40, 3)), columns=list("abc"))
+    >>> frame.loc[30:, "c"] = np.nan
+    >>> table = read_table(frame, "c")
+    >>> table.X.shape, table.Y.shape, table.X_unlabeled.shape
+    ((30, 2), (30, 1), (10, 2))
+    """
+    frame, name = _load(data, "data")
+    targets = parse_names(responses)
+    dropped = parse_names(drop)
+    if not targets:
+        raise ValueError("responses: name at least one column.")
+    check_columns(frame, targets, "responses")
+    check_columns(frame, dropped, "drop")
+    chosen = parse_names(predictors)
+    check_columns(frame, chosen, "predictors")
+    if not chosen:
+        chosen = [c for c in frame.columns if c not in targets]
+    chosen = [c for c in chosen if c not in dropped]
+    _check_roles(targets, chosen, dropped)
+    _check_numeric(frame, targets, "responses", "encode them as numbers")
+    _check_numeric(
+        frame, chosen, "predictors", "encode them as numbers or leave them out with drop"
+    )
+
+    notes: list[str] = []
+    X, Y = _numeric(frame, chosen, name), _numeric(frame, targets, name)
+    _check_not_empty(X, "predictors")
+    _check_not_empty(Y, "responses")
+    without = Y.isna().all(axis=1)
+    partly = Y.isna().any(axis=1) & ~without
+    if partly.any():
+        notes.append(f"{partly.sum()} row(s) with some of the responses missing were dropped.")
+    incomplete = X.isna().any(axis=1)
+    notes += _missing_note(X, name)
+    labeled = ~(without | partly | incomplete)
+    extra = [X[without & ~incomplete]]
+    if without.any():
+        notes.append(
+            f"{without.sum()} row(s) without any response count as unlabeled, "
+            f"{len(extra[0])} of them complete."
+        )
+    if unlabeled is not None:
+        extra.append(_more_rows(unlabeled, chosen, notes))
+    table = Table(X[labeled], Y[labeled], pd.concat(extra), name, tuple(notes))
+    _check_rows(table, X)
+    return table
+
+
+def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame, str]:
+    if isinstance(data, pd.DataFrame):
+        return data.rename(columns=str), argument
+    return read_frame(data, argument), Path(data).name
+
+
+def _check_roles(targets: list[str], chosen: list[str], dropped: list[str]) -> None:
+    for argument, names in (("responses", targets), ("predictors", chosen)):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{argument}: {listed(twice)} named more than once.")
+    both = [name for name in targets if name in chosen or name in dropped]
+    if both:
+        raise ValueError(f"responses: {listed(both)} cannot also be a predictor or dropped.")
+    if len(chosen) < 2:
+        raise ValueError(f"predictors: {len(chosen)} column(s) left; at least 2 are needed.")
+
+
+def _check_numeric(frame: pd.DataFrame, names: list[str], argument: str, advice: str) -> None:
+    """Raise if a column holds anything but numbers, with an example of what it holds."""
+    found = []
+    for name in names:
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        parsed = pd.to_numeric(column.astype(object), errors="coerce")
+        wrong = column[parsed.isna() & column.notna()]
+        if len(wrong):
+            found.append(f"{name!r} ({len(wrong)} value(s) such as {str(wrong.iloc[0])!r})")
+    if found:
+        shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+        raise ValueError(f"{argument}: not numeric: {shown}; {advice}.")
+
+
+def _numeric(frame: pd.DataFrame, names: list[str], name: str) -> pd.DataFrame:
+    """Return the columns as floats with NaN for missing, indexed by file and row."""
+    rows = range(1, len(frame) + 1)
+    index = pd.MultiIndex.from_product([[name], rows], names=["file", "row"])
+    values = {}
+    for column in names:
+        content = frame[column]
+        if not pd.api.types.is_numeric_dtype(content.dtype):
+            content = pd.to_numeric(content.astype(object), errors="coerce")
+        values[column] = content.to_numpy(dtype=float, na_value=np.nan)
+    return pd.DataFrame(values, index=index).replace([np.inf, -np.inf], np.nan)
+
+
+def _check_not_empty(values: pd.DataFrame, argument: str) -> None:
+    empty = [name for name in values.columns if values[name].isna().all()]
+    if empty:
+        raise ValueError(f"{argument}: {listed(empty)} without a single value; leave out.")
+
+
+def _missing_note(X: pd.DataFrame, name: str) -> list[str]:
+    missing = X.isna().sum()
+    missing = missing[missing > 0].sort_values(ascending=False)
+    rows = int(X.isna().any(axis=1).sum())
+    if not rows:
+        return []
+    worst = ", ".join(f"{column!r} ({count})" for column, count in missing.head(5).items())
+    return [
+        f"{rows} of {len(X)} rows of {name} were dropped because predictors are missing, "
+        f"in {len(missing)} column(s): {worst}."
+    ]
+
+
+def _more_rows(
+    unlabeled: str | Path | pd.DataFrame, chosen: list[str], notes: list[str]
+) -> pd.DataFrame:
+    frame, name = _load(unlabeled, "unlabeled")
+    check_columns(frame, chosen, "unlabeled")
+    _check_numeric(frame, chosen, "unlabeled", "encode as in the first file")
+    X = _numeric(frame, chosen, name)
+    notes += _missing_note(X, name)
+    complete = X.dropna()
+    notes.append(f"{len(complete)} unlabeled row(s) come from {name}.")
+    return complete
+
+
+def _check_rows(table: Table, X: pd.DataFrame) -> None:
+    """Raise if too few complete rows are left, or a column of them is constant."""
+    n = len(table.X)
+    if n < MIN_ROWS:
+        missing = X.isna().sum().sort_values(ascending=False)
+        worst = f" Predictor {missing.index[0]!r} alone lacks {missing.iloc[0]}."
+        raise ValueError(
+            f"data: {n} complete row(s) with responses out of {len(X)}; at least {MIN_ROWS} are "
+            f"needed.{worst if missing.iloc[0] else ''}"
+        )
+    for argument, frame in (("predictors", table.X), ("responses", table.Y)):
+        end = "; leave out" + (" with drop." if argument == "predictors" else ".")
+        varies = varying_columns(frame.to_numpy())
+        if not varies.all():
+            names = listed(frame.columns[~varies])
+            raise ValueError(f"{argument}: constant in all {n} rows: {names}{end}")
+        usual = np.array([frame[c].value_counts().iloc[0] for c in frame])
+        if (n - usual < MIN_OTHER).any():
+            names = listed(frame.columns[n - usual < MIN_OTHER])
+            raise ValueError(
+                f"{argument}: constant but for fewer than {MIN_OTHER} rows: {names}{end}"
+            )
