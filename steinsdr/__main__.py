@@ -186,7 +186,9 @@ def _patchseq(options: argparse.Namespace) -> int:
     from .experiments.threads import one_thread
     from .patchseq_chapter import Chapter
     from .patchseq_results import make
+    from .plotting import use_style
 
+    use_style()
     reps = check_integer(options.partitions, "partitions", low=2)
     data = load_patchseq()
     with one_thread():
