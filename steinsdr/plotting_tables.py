@@ -104,10 +104,10 @@ def printed_table(cells: pd.DataFrame, table: str, law: str) -> pd.DataFrame:
 
     ✓ agrees, ✗ differs, · missing.
     """
-    part = _part(cells, table, None)
-    part = part[part["law"] == law]
+    whole = _part(cells, table, None)
+    part = whole[whole["law"] == law]
     if part.empty:
-        raise ValueError(f"law is {law!r}; expected one of {sorted(set(cells['law']))}.")
+        raise ValueError(f"law is {law!r}; expected one of {sorted(set(whole['law']))}.")
     digits = 3 if table == "table1" else 2
     marks = {"agrees": "✓", "differs": "✗", "missing": "·"}
     text = [

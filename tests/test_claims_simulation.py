@@ -114,4 +114,4 @@ def test_agreement_outlines_what_differs(cells):
 
 def test_cells_come_from_the_papers_files(cells):
     assert isinstance(cells, pd.DataFrame)
-    assert cells.groupby("table").size().to_dict() == {"table1": 160, "table2": 120}
+    assert cells.groupby("table").size().to_dict() == {"table1": 160, "table2": 120, "table3": 180}
