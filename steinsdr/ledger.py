@@ -145,6 +145,14 @@ class Ledger:
         columns = ["table", "cell", "method", "paper_mean", "mean", "reps", "z"]
         return differing[columns].assign(note=found).reset_index(drop=True)
 
+    def variants(self, table: str) -> pd.DataFrame:
+        """Return what was computed for a table and the paper does not have, and what it is."""
+        part = self.extras[self.extras["table"] == table]
+        keys = [*LAYOUTS[table].keys, "method", "measure"]
+        methods = EXPERIMENTS[table].methods
+        shown = part[[*keys, "mean", "sd", "reps"]].reset_index(drop=True)
+        return shown.assign(reading=[methods[name].note for name in shown["method"]])
+
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
         path = Path(folder) / "ledger.csv"

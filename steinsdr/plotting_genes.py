@@ -34,7 +34,8 @@ def plot_loadings(
     Parameters
     ----------
     genes : DataFrame
-        Of :func:`steinsdr.patchseq_results.gene_table`: columns gene, loading_k, low_k, high_k.
+        ``patchseq_genes.csv`` of :mod:`steinsdr.patchseq_results`: columns gene, loading_k, low_k,
+        high_k.
     directions : sequence of int
         Which k, from 1.
     n_genes : int
@@ -85,7 +86,7 @@ def plot_stored_spectrum(spectrum: pd.DataFrame, ax: Axes | None = None) -> Axes
     Parameters
     ----------
     spectrum : DataFrame
-        Of :func:`steinsdr.patchseq_results.spectrum`.
+        ``patchseq_spectrum.csv`` of :mod:`steinsdr.patchseq_results`.
     """
     ax = plt.subplots(figsize=(7, 3.8))[1] if ax is None else ax
     k = spectrum["k"]

@@ -118,8 +118,9 @@ def plot_leak(leak: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequenc
     Parameters
     ----------
     leak : DataFrame
-        Of :func:`steinsdr.patchseq_results.leak`. A point per partition, a panel for the responses
-        as measured and one for shuffled responses; points above the diagonal are flattered.
+        ``patchseq_leak.csv`` of :mod:`steinsdr.patchseq_results`. A point per partition, a panel
+        for the responses as measured and one for shuffled ones; points above the diagonal are
+        flattered.
     """
     kinds = list(dict.fromkeys(leak["responses"]))
     if axes is None:

@@ -95,6 +95,10 @@ def test_ledger_of_the_papers_own_figures_agrees(tmp_path):
     cell = ours[(ours.cell == "ar1 n=50") & (ours.method == "SIR")].iloc[0]
     assert (cell["reps"], cell["failure_rate"]) == (3, 0.25), "failures are counted, not averaged"
     assert set(ledger.extras["method"]) == {"csOPG-raw", "SIR"}
+    variants = ledger.variants("table1")
+    assert list(variants["law"]) == ["ar1", "exp_ar1_literal"]
+    assert variants["reading"].str.len().min() > 0
+    assert ledger.variants("table3").empty
     assert "160 agrees, 0 differs, 300 missing" in ledger.summary()
 
 
