@@ -59,7 +59,7 @@ def read_table(
     Parameters
     ----------
     data : path or DataFrame
-        A .csv, .tsv or .parquet file, see :func:`steinsdr.report.frames.read_frame`.
+        A .csv, .tsv or .parquet file, see :mod:`steinsdr.report.frames`.
     responses : list of str or str
         Columns to explain; text such as ``"[y1, y2]"`` is taken apart.
     predictors : list of str or str, optional

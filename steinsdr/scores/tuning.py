@@ -140,7 +140,7 @@ class TikhonovScoreCV(BaseEstimator):
     Parameters
     ----------
     lams : "auto" or array-like of shape (L,), default="auto"
-        Candidates; "auto" is :func:`steinsdr.scores.tuning.default_lams`, and a
+        Candidates; "auto" is a grid that suits the number of columns, and a
         decade further down as often as the
         smallest candidate wins, to 1e-6/p. Nearly collinear columns need such values.
     cv : int, default=5
