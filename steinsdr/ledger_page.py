@@ -24,6 +24,7 @@ __all__ = [
     "frame_html",
     "ledger_html",
     "plot_z",
+    "sentences_html",
     "title_of",
     "verdict_counts",
 ]
@@ -162,6 +163,32 @@ def differences_html(differences: pd.DataFrame) -> str:
             f"<dt>{title_of(table)}, {escape(method)}</dt><dd>{cause}<ul>{lines}</ul></dd>"
         )
     return f'<dl class="simple">{"".join(entries)}</dl>'
+
+
+def sentences_html(claims: pd.DataFrame) -> str:
+    """Return sentences of the paper with their verdicts as an HTML table.
+
+    Parameters
+    ----------
+    claims : DataFrame
+        From ``judge_all`` of :mod:`steinsdr.claims_simulation` or
+        :mod:`steinsdr.claims_patchseq`.
+
+    Examples
+    --------
+    >>> row = {"statement": "a < b", "paper": "holds", "paper_count": "2 of 2"}
+    >>> "a &lt; b" in sentences_html(pd.DataFrame([row | {"ours": "holds", "our_count": "1 of 2"}]))
+    True
+    """
+    head = "<tr><th>the paper says</th><th>in its own numbers</th><th>in ours</th></tr>"
+    rows = "".join(
+        f"<tr><td>{escape(row.statement)}</td>"
+        f"<td>{escape(row.paper)}<br/>{escape(row.paper_count)}</td>"
+        f"<td>{escape(row.ours)}<br/>{escape(row.our_count)}</td></tr>"
+        for row in claims.itertuples()
+    )
+    body = f"<thead>{head}</thead><tbody>{rows}</tbody>"
+    return f'<table class="dataframe sentences">{body}</table>'
 
 
 def folded_html(frame: pd.DataFrame, summary: str) -> str:

@@ -151,7 +151,8 @@ def printed_table3(cells: pd.DataFrame, train_ratio: float) -> pd.DataFrame:
     for row in part.itertuples():
         digits = 1 if row.measure == "rank" else 3
         ours = "–" if row.verdict == "missing" else f"{row.mean:.{digits}f}"
-        text.append(f"{ours} | {row.paper_mean:.{digits}f} {marks[row.verdict]}")
+        entry = f"{ours} | {row.paper_mean:.{digits}f} {marks[row.verdict]}"
+        text.append(entry.replace(" ", "\u00a0"))  # stays on one line
         columns.append(f"γ={row.gamma:g} {names[row.measure]}")
     frame = part.assign(text=text, column=columns)
     order = [f"γ={g:g} {names[m]}" for g in sorted(set(part["gamma"])) for m in MEASURES]

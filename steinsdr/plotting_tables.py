@@ -115,6 +115,7 @@ def printed_table(cells: pd.DataFrame, table: str, law: str) -> pd.DataFrame:
         + f" | {row.paper_mean:.{digits}f} ({row.paper_sd:.{digits}f}) {marks[row.verdict]}"
         for row in part.itertuples()
     ]
+    text = [entry.replace(" ", "\u00a0") for entry in text]  # an entry stays on one line
     axis = _AXIS[table][0]
     frame = part.assign(text=text).pivot(index="method", columns=axis, values="text")
     frame.columns = [f"{axis} = {value:.0f}" for value in frame.columns]

@@ -82,7 +82,8 @@ def test_missing_cells_give_no_verdict(cells):
 def test_printed_table_marks_agreement(cells):
     frame = plotting_tables.printed_table(cells, "table1", "ar1")
     assert frame.shape == (10, 4)
-    assert frame.loc["TRE-sup", "n = 50"] == "1.834 (0.079) | 1.834 (0.079) ✓"
+    entry = frame.loc["TRE-sup", "n = 50"].replace("\u00a0", " ")
+    assert entry == "1.834 (0.079) | 1.834 (0.079) ✓"
     with pytest.raises(ValueError, match="law is 'normal'"):
         plotting_tables.printed_table(cells, "table1", "normal")
 

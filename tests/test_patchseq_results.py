@@ -239,7 +239,7 @@ def test_figures_of_table_3(own):
     assert len(plotting_table3.plot_ranks(own).get_xticklabels()) == 10
     table = plotting_table3.printed_table3(own, 0.8)
     assert table.shape == (10, 9)
-    assert table.loc["MLP", "γ=0.1 rank"] == "12.0 | 12.0 ✓"
+    assert table.loc["MLP", "γ=0.1 rank"] == "12.0\u00a0|\u00a012.0\u00a0✓"
     with pytest.raises(ValueError, match=r"train_ratio is 0\.5"):
         plotting_table3.printed_table3(own, 0.5)
     with pytest.raises(ValueError, match="methods has"):
