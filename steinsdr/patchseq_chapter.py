@@ -14,6 +14,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import pooch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
@@ -60,6 +61,8 @@ class Chapter:
         if isinstance(data, PatchSeq):
             self.data = data
         elif data is None:
+            # Its note on a download goes to stderr, which the book takes for a warning.
+            pooch.get_logger().setLevel("ERROR")
             try:
                 self.data = load_patchseq()
             except (OSError, ValueError) as error:

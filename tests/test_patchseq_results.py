@@ -299,6 +299,16 @@ def test_chapter_falls_back_loudly(tmp_path, monkeypatch, capsys):
         Chapter(tmp_path, data=False).store_pictures()
 
 
+def test_a_failed_download_says_nothing_on_stderr(tmp_path, monkeypatch, capfd):
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+    monkeypatch.setattr("pooch.os_cache", lambda _: tmp_path)
+    monkeypatch.setattr("steinsdr.datasets.PATCHSEQ_URL", "http://localhost:9/")
+    chapter = Chapter(tmp_path)
+    assert not chapter.available
+    assert "Could not download" in chapter.reason
+    assert capfd.readouterr().err == "", "the book takes it for a warning"
+
+
 def test_stored_pictures_are_there():
     figures = ROOT / "book" / "figures"
     for name in ("patchseq_bibiplot_12", "patchseq_bibiplot_13", "patchseq_overlays"):
