@@ -141,11 +141,11 @@ def test_clone_does_not_pass_for_the_package(folder, missing, tmp_path):
 
 
 def foreign_imports(source, dependencies):
-    """Modules that code imports and that neither Python nor the run-time dependencies bring."""
+    """Modules that code imports and that neither a kernel nor the run-time dependencies bring."""
     nodes = list(ast.walk(ast.parse(re.sub(r"(?m)^\s*[%!].*$", "", source))))
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
-    known = {"steinsdr", *sys.stdlib_module_names}
+    known = {"steinsdr", "IPython", *sys.stdlib_module_names}  # a notebook's kernel is IPython
     known |= {MODULES.get(Requirement(line).name, Requirement(line).name) for line in dependencies}
     return {name.partition(".")[0] for name in names} - known
 
