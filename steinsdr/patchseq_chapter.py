@@ -6,6 +6,8 @@ chapter shows them, and says so.
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +16,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import pooch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
@@ -35,6 +36,15 @@ __all__ = ["Chapter"]
 
 LAMBDA = 1e-4
 OVERLAYS = ("AP width", "Max AP num", "R_input", "UDR")
+
+
+def _load_quietly() -> PatchSeq:
+    """Load the data; what a download says on stderr the book would take for a warning."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        import pooch  # here: its import may warn, too
+
+        pooch.get_logger().setLevel("ERROR")
+        return load_patchseq()
 
 
 class Chapter:
@@ -61,10 +71,8 @@ class Chapter:
         if isinstance(data, PatchSeq):
             self.data = data
         elif data is None:
-            # Its note on a download goes to stderr, which the book takes for a warning.
-            pooch.get_logger().setLevel("ERROR")
             try:
-                self.data = load_patchseq()
+                self.data = _load_quietly()
             except (OSError, ValueError) as error:
                 self.reason = str(error)
 
