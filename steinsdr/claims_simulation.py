@@ -8,10 +8,13 @@ paper's printed means shows whether a claim describes even its own table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
+
+from .paper_tables import LAYOUTS
 
 __all__ = ["CLAIMS", "Claim", "judge", "judge_all", "weigh"]
 
@@ -20,7 +23,8 @@ TRE = ["TRE-sup", "TRE-full", "TRE-split"]
 NN = ["NN-sup", "NN-full", "NN-split"]
 LIGHT, HEAVY = ["isotropic", "ar1"], ["lognormal", "exp_ar1"]
 
-Counter = Callable[[pd.DataFrame], pd.Series]  # means (law, n or r) x method -> bool by cell
+# From means, cells by method (by measure and method where there are several), to bools.
+Counter = Callable[[pd.DataFrame], pd.Series]
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Claim:
     ----------
     label : str
         Short name.
-    table : {"table1", "table2"}
+    table : {"table1", "table2", "table3"}
         Whose means are compared.
     statement : str
         What the paper says, in our words.
@@ -228,9 +232,10 @@ def judge(claim: Claim, cells: pd.DataFrame, column: str) -> tuple[str, str]:
     column : {"mean", "paper_mean"}
         Ours or the paper's.
     """
+    layout = LAYOUTS[claim.table]
     part = cells[cells["table"] == claim.table]
-    axis = "n" if claim.table == "table1" else "r"
-    means = part.pivot(index=["law", axis], columns="method", values=column)
+    columns: Any = "method" if len(layout.measures) == 1 else ["measure", "method"]
+    means = part.pivot(index=list(layout.keys), columns=columns, values=column)
     if means.isna().any(axis=None):
         return "missing", f"{int(means.isna().any(axis=1).sum())} of {len(means)} cells incomplete"
     return weigh(claim.count(means), claim.every)
@@ -258,14 +263,11 @@ def weigh(true: pd.Series, every: bool) -> tuple[str, str]:
     return verdict, f"{int(true.sum())} of {len(true)}"
 
 
-def judge_all(cells: pd.DataFrame) -> pd.DataFrame:
+def judge_all(cells: pd.DataFrame, claims: Sequence[Claim] = CLAIMS) -> pd.DataFrame:
     """Return every claim with its verdict on the paper's own means and on ours."""
     records = []
-    for claim in CLAIMS:
-        paper, paper_count = judge(claim, cells, "paper_mean")
-        ours, our_count = judge(claim, cells, "mean")
-        records.append(
-            (claim.label, claim.table, claim.statement, paper, paper_count, ours, our_count)
-        )
+    for claim in claims:
+        paper, ours = (judge(claim, cells, column) for column in ("paper_mean", "mean"))
+        records.append((claim.label, claim.table, claim.statement, *paper, *ours))
     columns = ["label", "table", "statement", "paper", "paper_count", "ours", "our_count"]
     return pd.DataFrame(records, columns=columns)

@@ -171,8 +171,7 @@ def sentences_html(claims: pd.DataFrame) -> str:
     Parameters
     ----------
     claims : DataFrame
-        From ``judge_all`` of :mod:`steinsdr.claims_simulation` or
-        :mod:`steinsdr.claims_patchseq`.
+        From :func:`steinsdr.claims_simulation.judge_all`.
 
     Examples
     --------

@@ -20,21 +20,19 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import cross_val_predict
-from sklearn.preprocessing import StandardScaler
 
 from .datasets import PatchSeq, load_patchseq
 from .estimator import SteinSDR
 from .patchseq import MAX_RANK, select_genes
+from .patchseq_results import LAMBDA, _standard
 from .plotting_genes import plot_overlays
 from .plotting_patchseq import bibiplot
-from .preprocessing import CPMLog
 from .rank import AdaptiveRank
 from .scores import TikhonovScore
 from .streams import BASE_SEED
 
 __all__ = ["Chapter"]
 
-LAMBDA = 1e-4
 OVERLAYS = ("AP width", "Max AP num", "R_input", "UDR")
 
 
@@ -102,11 +100,9 @@ class Chapter:
     @cached_property
     def standardized(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Standardized genes and properties of all cells."""
-        X = np.asarray(CPMLog().fit_transform(self._data.counts))
-        X = X[:, self._data.counts.columns.get_indexer(list(self.genes))]
-        scale = StandardScaler().fit_transform
-        genes = pd.DataFrame(scale(X), columns=list(self.genes))
-        ephys = pd.DataFrame(scale(self._data.ephys.to_numpy()), columns=self._data.ephys.columns)
+        X, Y = _standard(self._data, self.genes)
+        genes = pd.DataFrame(X, columns=list(self.genes))
+        ephys = pd.DataFrame(Y, columns=self._data.ephys.columns)
         return genes, ephys
 
     @cached_property

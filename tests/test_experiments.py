@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_experiment import TOY1, TOY2
+from toy_experiment import TOY1, TOY2, modules_entered
 
 from steinsdr import SteinSDR
 from steinsdr.experiments import TABLE1, TABLE2, parse_only
 from steinsdr.experiments.cells import compute, group_cells
-from steinsdr.experiments.fingerprint import PACKAGE, essence, fingerprint, modules
+from steinsdr.experiments.fingerprint import essence, fingerprint, modules
 from steinsdr.experiments.methods import METHODS, PAPER_METHODS
 from steinsdr.experiments.replay import replay, replay_sample, stored_row
 from steinsdr.experiments.runner import check_code, run
@@ -365,18 +365,7 @@ def test_every_module_a_cell_enters_is_declared(experiment, method):
     # Both branches of the rank rules.
     cells = [cell for cell in experiment.cells("smoke") if (cell.n, cell.r) == (40, 3)]
     assert computed(experiment, cells)  # once unobserved: imports are not calls
-    entered = set()
-
-    def observe(frame, event, _):
-        path = Path(frame.f_code.co_filename)
-        if event == "call" and PACKAGE in path.parents and frame.f_code.co_name != "__init__":
-            entered.add(path.relative_to(PACKAGE).with_suffix("").as_posix())
-
-    sys.setprofile(observe)
-    try:
-        computed(experiment, cells)
-    finally:
-        sys.setprofile(None)
+    entered = modules_entered(lambda: computed(experiment, cells))
     declared = set(modules(METHODS[method].family, experiment.design.measure))
     # Settings are compared as such, threads and the fingerprint itself decide nothing.
     entered -= {"experiments/methods", "experiments/threads", "experiments/fingerprint"}

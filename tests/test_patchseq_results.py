@@ -15,6 +15,7 @@ from conftest import ROOT
 from patchseq_miniature import DRIVERS, write_miniature
 
 from steinsdr import claims_patchseq, patchseq_results, plotting_genes, plotting_table3
+from steinsdr.claims_simulation import judge, judge_all
 from steinsdr.comparisons import paired_differences, pooled_differences
 from steinsdr.datasets import DATA_VARIABLE, load_patchseq
 from steinsdr.evaluation import evaluate_reduction, watch_reductions
@@ -146,7 +147,7 @@ def own(tmp_path_factory):
 
 
 def test_every_claim_can_be_judged(own):
-    table = claims_patchseq.judge_all(own)
+    table = judge_all(own, claims_patchseq.CLAIMS)
     assert table["label"].is_unique
     assert set(table["paper"]) <= {"holds", "holds in part", "does not hold"}
     assert (table["paper_count"] == table["our_count"]).all()
@@ -183,7 +184,7 @@ def test_planted_means_turn_the_verdict(own, label, measure, methods, factor):
     planted = own.copy()
     hit = (planted.table == "table3") & (planted.measure == measure)
     planted.loc[hit & planted.method.isin(methods), "mean"] *= factor
-    before, after = (claims_patchseq.judge(claim, cells, "mean")[0] for cells in (own, planted))
+    before, after = (judge(claim, cells, "mean")[0] for cells in (own, planted))
     assert before != "does not hold"
     assert after == "does not hold"
 
@@ -193,17 +194,17 @@ def test_growth_claims_follow_the_columns(own):
     planted = own.copy()
     hit = (planted.table == "table3") & (planted.measure == "mse_rhat")
     planted.loc[hit & (planted.train_ratio == 0.8), "mean"] *= 0.5
-    assert claims_patchseq.judge(claims["train-ratio-minor"], planted, "mean")[0] == "does not hold"
+    assert judge(claims["train-ratio-minor"], planted, "mean")[0] == "does not hold"
     planted = own.copy()
     planted.loc[hit & (planted.gamma == 0.5), "mean"] *= 3.0
-    assert claims_patchseq.judge(claims["labels-help"], planted, "mean")[0] == "does not hold"
+    assert judge(claims["labels-help"], planted, "mean")[0] == "does not hold"
 
 
 def test_incomplete_columns_are_missing(own):
     partial = own.copy()
     partial.loc[partial.index[partial.table == "table3"][0], "mean"] = np.nan
-    verdict, evidence = claims_patchseq.judge(claims_patchseq.CLAIMS[0], partial, "mean")
-    assert (verdict, evidence) == ("missing", "1 of 6 columns incomplete")
+    verdict, evidence = judge(claims_patchseq.CLAIMS[0], partial, "mean")
+    assert (verdict, evidence) == ("missing", "1 of 6 cells incomplete")
 
 
 # Paired differences.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from patchseq_miniature import write_miniature
+from toy_experiment import modules_entered
 
-import steinsdr
 from steinsdr.datasets import DATA_VARIABLE, load_patchseq
 from steinsdr.experiments import TABLE3
 from steinsdr.experiments.fingerprint import modules
@@ -24,7 +22,6 @@ from steinsdr.paper_tables import load_rows, summarize
 from steinsdr.patchseq import table3_split
 from steinsdr.scores import TikhonovScore
 
-PACKAGE = Path(steinsdr.__file__).parent
 SMALL = {
     "sir": {"n_slices": 4},
     "csopg": {"max_dim": 4},
@@ -179,18 +176,7 @@ def test_every_module_a_cell_enters_is_declared(toy, method):
 
     table3_cells._data.cache_clear()
     table3_cells._genes.cache_clear()
-    entered = set()
-
-    def observe(frame, event, _):
-        path = Path(frame.f_code.co_filename)
-        if event == "call" and PACKAGE in path.parents and frame.f_code.co_name != "__init__":
-            entered.add(path.relative_to(PACKAGE).with_suffix("").as_posix())
-
-    sys.setprofile(observe)
-    try:
-        outcomes(toy, wanted)
-    finally:
-        sys.setprofile(None)
+    entered = modules_entered(lambda: outcomes(toy, wanted))
     declared = set(modules(TABLE3_METHODS[method].family, "prediction"))
     undecided = {"experiments/table3", "experiments/table3_methods", "experiments/methods"}
     assert entered - undecided <= declared

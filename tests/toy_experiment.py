@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
+import steinsdr
 from steinsdr.experiments import Experiment
 from steinsdr.experiments.cells import Design
 from steinsdr.experiments.runner import run
@@ -39,6 +41,25 @@ TOY2 = Experiment(
     design=Design(version="section42", measure="rank", **SMALL),
     repetitions=REPETITIONS,
 )
+
+
+def modules_entered(function):
+    """Call a function; return the modules of the package in which it called something."""
+    package = Path(steinsdr.__file__).parent
+    entered = set()
+
+    def observe(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and package in path.parents and frame.f_code.co_name != "__init__":
+            entered.add(path.relative_to(package).with_suffix("").as_posix())
+
+    sys.setprofile(observe)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return entered
+
 
 if __name__ == "__main__":
     only = {"method": ["SIR", "TRE-sup", "TRE-split"]}

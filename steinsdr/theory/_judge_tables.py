@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -62,11 +61,11 @@ def _table3() -> Judgement:
     return _agreement("table3")
 
 
-def _said(module: Any, one: Any) -> Judgement:
+def _said(one: claims_simulation.Claim) -> Judgement:
     """Judge a sentence about a table by our means; the paper's own count stands beside it."""
     cells = _cells()
-    _, own = module.judge(one, cells, "paper_mean")
-    verdict, ours = module.judge(one, cells, "mean")
+    _, own = claims_simulation.judge(one, cells, "paper_mean")
+    verdict, ours = claims_simulation.judge(one, cells, "mean")
     if verdict == "missing":
         verdict = "not testable"
     return Judgement(verdict, f"{ours} comparisons; {own} in the paper's own numbers")
@@ -75,9 +74,8 @@ def _said(module: Any, one: Any) -> Judgement:
 def _register_sentences() -> None:
     for section, module in (("sec:ss", claims_simulation), ("sec:rda", claims_patchseq)):
         for one in module.CLAIMS:
-            page = PAGES[getattr(one, "table", "table3")]
-            label = f"{section}/{one.label}"
-            register(Claim(label, "sentence", one.statement, page, partial(_said, module, one)))
+            label, page = f"{section}/{one.label}", PAGES[one.table]
+            register(Claim(label, "sentence", one.statement, page, partial(_said, one)))
 
 
 _register_sentences()
