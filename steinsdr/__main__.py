@@ -1,4 +1,4 @@
-"""Command line: run the paper's tables, replay a replicate, compare with the paper, run the book.
+"""Command line: run experiments, replay a replicate, compare with the paper, run the book, fit.
 
 ``python -m steinsdr --help`` lists the commands.
 """
@@ -22,7 +22,7 @@ RESULTS = "book/results"
 CACHE = "_build/scores"
 PAPER = "book/paper"
 FIGURES = "book/figures"
-KEYS = ("law", "n", "r", "train_ratio", "gamma", "method", "rep")
+KEYS = ("law", "n", "r", "train_ratio", "gamma", "method", "study", "size", "rep")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
 
     run = _command(commands, "run", _run, "compute the missing cells of a table")
-    run.add_argument("experiment", help="table1, table2 or table3")
+    run.add_argument("experiment", help="table1, table2, table3 or theory")
     run.add_argument("--profile", default="laptop", help="smoke, laptop (default) or paper")
     run.add_argument("--jobs", type=int, default=1, help="local processes (default 1)")
     run.add_argument(
@@ -74,12 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quiet", action="store_true", help="no progress bar")
 
     replay = _command(commands, "replay", _replay, "recompute one stored replicate")
-    replay.add_argument("experiment", help="table1, table2 or table3")
+    replay.add_argument("experiment", help="table1, table2, table3 or theory")
     for name in KEYS:
         replay.add_argument(f"--{name.replace('_', '-')}")
 
     check = _command(commands, "check", _check, "replay rows of methods whose code changed")
-    check.add_argument("experiment", help="table1, table2 or table3")
+    check.add_argument("experiment", help="table1, table2, table3 or theory")
     check.add_argument("--sample", type=int, default=3, help="rows of each method (default 3)")
 
     _command(commands, "status", _status, "list what is stored and what is missing")

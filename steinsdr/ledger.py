@@ -93,8 +93,8 @@ class Ledger:
     def build(cls, results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> Ledger:
         """Compare the rows in ``results`` with the paper's figures in ``paper``."""
         parts, extras = [], []
-        for table, experiment in EXPERIMENTS.items():
-            layout = LAYOUTS[table]
+        for table, layout in LAYOUTS.items():
+            experiment = EXPERIMENTS[table]
             keys = [*layout.keys, "method", "measure"]
             ours = summarize(experiment, results)
             theirs = load_paper(table, paper)

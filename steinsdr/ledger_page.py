@@ -34,14 +34,14 @@ VERDICTS = {"agrees": "✓", "differs": "✗", "missing": "·"}
 
 
 def title_of(table: str) -> str:
-    """Return a table's name as the paper writes it.
+    """Return a table's name as the paper writes it; another experiment's with a capital.
 
     Examples
     --------
-    >>> title_of("table1")
-    'Table 1'
+    >>> title_of("table1"), title_of("theory")
+    ('Table 1', 'Theory')
     """
-    return table.replace("table", "Table ", 1)
+    return table.replace("table", "table ", 1).capitalize()
 
 
 def verdict_counts(cells: pd.DataFrame) -> pd.DataFrame:

@@ -41,11 +41,14 @@ def load_manifests(folder: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Return stored rows by method and table, as "stored of wanted by the paper's profile".
 
-    A variant that the paper does not have is wanted by nobody: "stored" alone.
+    A variant that the paper does not have is wanted by nobody: "stored" alone. The theory studies,
+    which have no methods, are left out.
     """
     columns = {}
     for name, manifest in load_manifests(folder).items():
         experiment = EXPERIMENTS.get(name)
+        if experiment is not None and experiment.naming != "method":
+            continue
         paper = [] if experiment is None else list(experiment.axes["method"])
         rows = manifest["rows"]
         told = {}
@@ -59,7 +62,7 @@ def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def computing_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return one row per table: rows, failures, hours of one core, machine and versions."""
+    """Return one row per experiment: rows, failures, hours of one core, machine and versions."""
     records = {
         title_of(name): {
             "rows": sum(manifest["rows"].values()),

@@ -49,7 +49,7 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "table9"], "experiment must be one of 'table1', 'table2', 'table3'; got 'table9'"),
+        (["run", "table9"], "one of 'table1', 'table2', 'table3', 'theory'; got 'table9'"),
         (["run", "table1", "--profile", "big"], "'smoke', 'laptop', 'paper'"),
         (["run", "table1", "--only", "method=SIRR"], "method must be one of 'SIR', 'csOPG'"),
         (["run", "table1", "--only", "SIR"], "only must look like"),

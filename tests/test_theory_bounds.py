@@ -10,6 +10,8 @@ from steinsdr.theory import (
     concentration,
     coupled,
     kernel_facts,
+    printed_settings,
+    rank_rules,
     rank_tests,
     rates,
     score_errors,
@@ -18,6 +20,7 @@ from steinsdr.theory import (
     stability,
     subspace_bounds,
 )
+from steinsdr.theory.printed_settings import PRINTED
 
 # Lemmas 2 and 3
 
@@ -41,6 +44,23 @@ def test_good_event_can_fail_when_the_tail_constant_is_wrong(rng):
     assert concentration.good_event(50, 20, 3, 2, **settings, c=100.0)["measured"] == 1
     with pytest.raises(ValueError, match="delta"):
         concentration.good_event(5, 5, 2, 2, delta=2.0, rho=0.5, n_reps=1, rng=rng)
+
+
+def test_log_normal_laws_are_not_sub_gaussian(rng):
+    assert np.isclose(concentration.score_kurtosis("ar1"), 3)
+    # (1 + z/a) exp(-a z) with moments of normal z in closed form: E s^2 = (1 + 1/a^2) exp(2 a^2)
+    a = 1.5
+    second = np.exp(2 * a**2) * ((1 - 2) ** 2 + 1 / a**2)
+    m = 1 - 4  # mean of 1 + z/a after shifting z by -4a; its variance is 1/a^2
+    fourth = np.exp(8 * a**2) * (m**4 + 6 * m**2 / a**2 + 3 / a**4)
+    assert np.isclose(concentration.score_kurtosis("lognormal"), fourth / second**2)
+    assert (
+        concentration.reach("isotropic", 2000, rng)
+        < 6
+        < concentration.reach("lognormal", 2000, rng)
+    )
+    with pytest.raises(ValueError, match="law"):
+        concentration.score_kurtosis("uniform")
 
 
 # Kernel facts
@@ -213,6 +233,34 @@ def test_permutation_rule_keeps_too_many_at_medium_signal():
     assert over[0.0] < 0.3
     assert over[0.5] > 0.4
     assert frame[frame.signal == 0.5].over_first.mean() < 0.1
+
+
+def test_energy_rule_depends_on_the_largest_candidate():
+    energy = np.cumsum(np.square(rank_rules.SPECTRUM))
+    ranks = rank_rules.energy_ranks([3, 5, 10])
+    by_hand = [int(np.argmax(energy[:k] >= 0.95 * energy[k - 1])) + 1 for k in ranks.index]
+    assert ranks.tolist() == by_hand
+    assert ranks[5] < ranks[10]
+
+
+def test_algorithm_3_keeps_too_many():
+    ranks = rank_rules.sir_ranks(n_reps=4)
+    assert len(ranks) == 4
+    assert ranks.between(4, 6).all()
+
+
+def test_algorithm_4_never_returns_ten_with_its_share():
+    assert rank_rules.largest_mlp_rank() == 9
+    assert rank_rules.largest_mlp_rank(0.95) == 10
+
+
+def test_printed_settings_are_told_from_others(monkeypatch):
+    assert all(printed_settings.compare_settings(name).same.all() for name in PRINTED)
+    monkeypatch.setitem(PRINTED, "tab:numethod", [(TikhonovScore, {"lam": 1.0})])
+    (row,) = printed_settings.compare_settings("tab:numethod").itertuples(index=False)
+    assert tuple(row) == ("TikhonovScore", "lam", 1.0, 1e-4, False)
+    with pytest.raises(ValueError, match="label"):
+        printed_settings.compare_settings("tab:sim")
 
 
 # Scores

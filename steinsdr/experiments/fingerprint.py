@@ -31,6 +31,23 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "mlp": ("_relu", "baselines/_base", "baselines/_dominance", "baselines/mlp"),
     "linear": ("patchseq/_references", "reduced_rank"),
 }
+_KERNEL = ("kernels", "scores/_base", "scores/_lanczos", "scores/tikhonov")
+_NORMAL = ("moments", "scores/_base", "scores/analytic", "theory/population")
+_IDENTITY = ("scores/_base", "scores/analytic", "theory/stein_identity")
+_SPLIT = (*_NORMAL, "theory/split_bound", "theory/stein_identity")
+_RANK = (*_NORMAL, "rank", "subspace", "theory/subspace_bounds")
+_THEORY: dict[str, tuple[str, ...]] = {
+    "identity": _IDENTITY,
+    "score-kernel": (*_IDENTITY, *_KERNEL, "theory/score_errors"),
+    "score-network": (*_IDENTITY, "scores/_network", "scores/denoising", "theory/score_errors"),
+    "split": _SPLIT,
+    "floor-normal": _SPLIT,
+    "floor-kernel": (*_SPLIT, *_KERNEL),
+    "coupled": (*_KERNEL, "moments", "theory/coupled"),
+    "distance": _RANK,
+    "threshold": _RANK,
+    "permutation": ("rank", "tails", "theory/rank_tests", "theory/stein_identity"),
+}
 _STEIN = ("estimator", "moments")
 _MEASURE = {
     "scores": (),
@@ -48,8 +65,11 @@ _MEASURE = {
 def modules(family: str, measure: str) -> tuple[str, ...]:
     """Return the modules that decide a family's ``measure``.
 
-    The measures are "distance", "rank", "prediction" and, for those that have them, "scores".
+    The measures are "distance", "rank", "prediction", for those that have them "scores", and
+    "theory", which has families of its own.
     """
+    if measure == "theory":
+        return tuple(sorted({*_COMMON, *_THEORY[family], "experiments/theory_cells"}))
     names = {*_COMMON, *_MODULES[family], *_MEASURE[measure]}
     if "scores/_base" in names and measure != "scores":
         names.update(_STEIN)

@@ -64,6 +64,7 @@ class Experiment:
     cell_type: ClassVar[type] = Cell
     key_types: ClassVar[Mapping[str, type]] = {"n": int, "r": int, "rep": int}
     methods: ClassVar[Mapping[str, Method]] = METHODS
+    naming: ClassVar[str] = "method"  # the axis whose values are the keys of ``methods``
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
     manifest = Manifest(experiment, folder)
     changed = {*manifest.changed(experiment.methods), *manifest.unrecorded(rows)}
     lines = [f"{experiment.name:<20}{'stored':>8}{'missing':>9}{'failed':>8}{'hours':>8}  code"]
-    for method in experiment.known("method"):
+    for method in experiment.known(experiment.naming):
         mine = [row for row in rows.values() if row.cell.method == method]
-        wanted = {experiment.key(c) for c in experiment.cells(only={"method": [method]})}
+        wanted = {experiment.key(c) for c in experiment.cells(only={experiment.naming: [method]})}
         have = {experiment.key(row.cell) for row in mine}
         failed = sum(row.status != "ok" for row in mine)
         hours = sum(row.seconds for row in mine) / 3600

@@ -1,10 +1,11 @@
-"""The paper's tables by name."""
+"""The experiments by name: the paper's tables, and the studies of the theory chapters."""
 
 from __future__ import annotations
 
 from .grid import TABLE1, TABLE2, Experiment
 from .table3 import TABLE3
+from .theory import THEORY
 
 __all__ = ["EXPERIMENTS"]
 
-EXPERIMENTS: dict[str, Experiment] = {e.name: e for e in (TABLE1, TABLE2, TABLE3)}
+EXPERIMENTS: dict[str, Experiment] = {e.name: e for e in (TABLE1, TABLE2, TABLE3, THEORY)}

@@ -10,7 +10,9 @@
 - :mod:`~steinsdr.theory.source_condition`: what Assumption 4 asks of a density.
 - :mod:`~steinsdr.theory.subspace_bounds`: Corollary 1 and Theorem 3.
 - :mod:`~steinsdr.theory.rank_tests`: size and power of Algorithm 2.
-- :mod:`~steinsdr.theory.concentration`: Lemmas 2 and 3.
+- :mod:`~steinsdr.theory.rank_rules`: the energy rule, Algorithms 3 and 4.
+- :mod:`~steinsdr.theory.printed_settings`: the appendix's tables of settings.
+- :mod:`~steinsdr.theory.concentration`: Lemmas 2 and 3, and what is sub-Gaussian.
 - :mod:`~steinsdr.theory.kernel_facts`: Lemmas 4, 7, 8 and 9, the curl-free kernel.
 - :mod:`~steinsdr.theory.stability`: Lemmas 5, 6 and 10, how much one observation matters.
 - :mod:`~steinsdr.theory.figures`: the pictures of these chapters.

@@ -18,7 +18,7 @@ def _rng(name: str) -> np.random.Generator:
 @claim(
     "lem:fs",
     "lemma",
-    "notebooks/10_steins_lemma",
+    "notebooks/10_steins_lemma#cell-stein-gap",
     "E{y s(x)} = B E{grad f(B'x)} if f p vanishes at infinity.",
 )
 def _stein() -> Judgement:
@@ -40,7 +40,7 @@ def _stein() -> Judgement:
 @claim(
     "lem:sub-exp",
     "lemma",
-    "notebooks/15_appendix",
+    "notebooks/15_appendix#cell-products",
     "Products of sub-Gaussians are sub-exponential.",
 )
 def _product() -> Judgement:
@@ -52,7 +52,7 @@ def _product() -> Judgement:
 @claim(
     "lem:app-ge",
     "lemma",
-    "notebooks/15_appendix",
+    "notebooks/15_appendix#cell-good-event",
     "All norms are below explicit radii with high probability.",
 )
 def _event() -> Judgement:
@@ -66,7 +66,7 @@ def _event() -> Judgement:
 @claim(
     "lem:app-rp",
     "lemma",
-    "notebooks/15_appendix",
+    "notebooks/15_appendix#cell-kernel-facts",
     "|f(x)| is at most the root of |K(x,x)| times |f|.",
 )
 def _evaluation() -> Judgement:
@@ -77,7 +77,7 @@ def _evaluation() -> Judgement:
 @claim(
     "lem:replacement-stability",
     "lemma",
-    "notebooks/15_appendix",
+    "notebooks/15_appendix#cell-replacement",
     "Replacing one pair changes kernel ridge regression by an explicit multiple of 1/n.",
 )
 def _ridge() -> Judgement:
@@ -88,7 +88,7 @@ def _ridge() -> Judgement:
 @claim(
     "lem:kef-replacement",
     "lemma",
-    "notebooks/15_appendix",
+    "notebooks/15_appendix#cell-replacement",
     "Replacing one point changes the TRE by an explicit multiple of 1/n.",
 )
 def _replace() -> Judgement:
@@ -101,7 +101,7 @@ def _replace() -> Judgement:
 @claim(
     "lem:app-m3",
     "lemma",
-    "notebooks/15_appendix",
+    "notebooks/15_appendix#cell-kernel-facts",
     "Third derivatives of the IMQ kernel are bounded.",
 )
 def _third() -> Judgement:
@@ -112,7 +112,7 @@ def _third() -> Judgement:
 @claim(
     "lem:app-bd-general",
     "lemma",
-    "notebooks/15_appendix",
+    "notebooks/15_appendix#cell-kernel-facts",
     "The kernel's divergence grows like p, c fixed.",
 )
 def _divergence() -> Judgement:
@@ -122,7 +122,7 @@ def _divergence() -> Judgement:
     return decide(good, f"c^3 sup / (3p) between {low:.2f} and {high:.2f} for p from 3 to 1000")
 
 
-@claim("lem:app-opb", "lemma", "notebooks/15_appendix", "|K(x, x)| = 1/c^2.")
+@claim("lem:app-opb", "lemma", "notebooks/15_appendix#cell-kernel-facts", "|K(x, x)| = 1/c^2.")
 def _diagonal() -> Judgement:
     frame = kernel_facts.diagonal_norms(0.7, 3, 20, _rng("diagonal"))
     good = bool(np.allclose(frame.measured, frame.bound))
@@ -132,7 +132,7 @@ def _diagonal() -> Judgement:
 @claim(
     "lem:kef-prop",
     "lemma",
-    "notebooks/15_appendix",
+    "notebooks/15_appendix#cell-size-and-slope",
     "The TRE is bounded and Lipschitz with explicit constants.",
 )
 def _size() -> Judgement:

@@ -7,7 +7,16 @@ import pandas as pd
 
 from ..scores import GaussianScore, TikhonovScore
 from ..streams import stream
-from . import coupled, failures, rates, score_errors, source_condition, split_bound, subspace_bounds
+from . import (
+    concentration,
+    coupled,
+    failures,
+    rates,
+    score_errors,
+    source_condition,
+    split_bound,
+    subspace_bounds,
+)
 from .claims import Judgement, claim, decide
 
 SEED = 42
@@ -20,7 +29,7 @@ def _rng(name: str) -> np.random.Generator:
 @claim(
     "thm:subgcomp",
     "theorem",
-    "notebooks/12_theorem1",
+    "notebooks/12_theorem1#cell-split-slopes",
     "Split estimator: error at most C K^2 {sqrt(q) eps + sqrt(pq log/n) + sqrt(pq) log/n}.",
 )
 def _split() -> Judgement:
@@ -37,7 +46,7 @@ def _split() -> Judgement:
 @claim(
     "remark after thm:subgcomp",
     "remark",
-    "notebooks/12_theorem1",
+    "notebooks/12_theorem1#cell-split-floor",
     "The bound adapts to the score's rate: a parametric score gives a parametric estimator.",
 )
 def _adapts() -> Judgement:
@@ -56,7 +65,7 @@ def _adapts() -> Judgement:
 @claim(
     "thm:kernel",
     "theorem",
-    "notebooks/13_theorem2",
+    "notebooks/13_theorem2#cell-coupled-rates",
     "Coupled TRE: rate n^(-omega(2 beta - 1)/(2(omega + 1))) for beta above 1/2.",
 )
 def _coupled() -> Judgement:
@@ -77,7 +86,7 @@ def _coupled() -> Judgement:
 @claim(
     "thm:kernel/2",
     "theorem",
-    "notebooks/13_theorem2",
+    "notebooks/13_theorem2#cell-few-labels",
     "For beta at most 1/2 the error does not converge.",
 )
 def _few() -> Judgement:
@@ -89,7 +98,7 @@ def _few() -> Judgement:
 @claim(
     "cor:1",
     "corollary",
-    "notebooks/14_subspace_and_rank",
+    "notebooks/14_subspace_and_rank#cell-corollary",
     "Distance at most 4 sqrt(2) |M^ - M| / sigma_r(M).",
 )
 def _corollary() -> Judgement:
@@ -102,7 +111,7 @@ def _corollary() -> Judgement:
 @claim(
     "the:rank-s",
     "theorem",
-    "notebooks/14_subspace_and_rank",
+    "notebooks/14_subspace_and_rank#cell-threshold",
     "Hard thresholding at half the signal finds the rank.",
 )
 def _rank() -> Judgement:
@@ -116,7 +125,7 @@ def _rank() -> Judgement:
 @claim(
     "rem:ctre",
     "remark",
-    "notebooks/11_scores",
+    "notebooks/11_scores#cell-curl-free",
     "Coupling, regularization and the curl-free prior make the TRE strong in small samples.",
 )
 def _remark() -> Judgement:
@@ -137,7 +146,7 @@ def _remark() -> Judgement:
 @claim(
     "assum:source",
     "assumption",
-    "notebooks/13_theorem2",
+    "notebooks/13_theorem2#cell-source-condition",
     "Source condition: the score is in the RKHS.",
 )
 def _source() -> Judgement:
@@ -155,14 +164,11 @@ def _source() -> Judgement:
 @claim(
     "assum:1",
     "assumption",
-    "notebooks/12_theorem1",
+    "notebooks/12_theorem1#cell-subgaussian-scores",
     "Estimated scores and responses are sub-Gaussian.",
 )
 def _subgaussian() -> Judgement:
-    z = np.linspace(-14, 14, 8001)
-    w = np.exp(-(z**2) / 2)
-    score = np.abs((1 + z / 1.5) * np.exp(-1.5 * z))  # log-normal with log sd 1.5, in terms of z
-    kurtosis = float((w @ score**4) * w.sum() / (w @ score**2) ** 2)
+    kurtosis = concentration.score_kurtosis("lognormal")
     text = f"met by normal x; the log-normal design's score has kurtosis {kurtosis:.0e}"
     return decide(kurtosis < 10, text, otherwise="holds in part")
 
@@ -170,7 +176,7 @@ def _subgaussian() -> Judgement:
 @claim(
     "ass:score",
     "assumption",
-    "notebooks/12_theorem1",
+    "notebooks/11_scores#cell-score-rates",
     "The score estimator's error tends to zero with n_u.",
 )
 def _consistent() -> Judgement:
@@ -184,12 +190,11 @@ def _consistent() -> Judgement:
 @claim(
     "assum:subG",
     "assumption",
-    "notebooks/13_theorem2",
+    "notebooks/13_theorem2#cell-subgaussian-predictors",
     "Predictors and responses are sub-Gaussian.",
 )
 def _covariates() -> Judgement:
-    x = np.exp(1.5 * _rng("lognormal").standard_normal(100_000))
-    reach = float(x.max() / x.std())
+    reach = concentration.reach("lognormal", 100_000, _rng("lognormal"))
     text = f"met by normal x; log-normal x of the designs reaches {reach:.0f} sd in 1e5 draws"
     return decide(reach < 10, text, otherwise="holds in part")
 
@@ -197,7 +202,7 @@ def _covariates() -> Judgement:
 @claim(
     "limitation 1",
     "limitation",
-    "notebooks/10_steins_lemma",
+    "notebooks/10_steins_lemma#cell-even-link",
     "Links even in a symmetric index leave no trace in M.",
 )
 def _even() -> Judgement:
@@ -210,7 +215,7 @@ def _even() -> Judgement:
 @claim(
     "limitation 2",
     "limitation",
-    "notebooks/10_steins_lemma",
+    "notebooks/10_steins_lemma#cell-discrete",
     "The framework excludes discrete covariates.",
 )
 def _discrete() -> Judgement:

@@ -22,6 +22,11 @@ PAGES = {
 }
 
 
+def _cell(table: str, what: str) -> str:
+    """Cell of a table's chapter: "agreement" with the paper, or its "sentences"."""
+    return f"{PAGES[table]}#cell-{table}-{what}"
+
+
 @cache
 def _cells() -> pd.DataFrame:
     return Ledger.build(BOOK / "results", BOOK / "paper").cells
@@ -41,12 +46,12 @@ def _agreement(table: str) -> Judgement:
     return Judgement(verdict, evidence)
 
 
-@claim("tab:sim", "table", PAGES["table1"], "Table 1 prints what its methods achieve.")
+@claim("tab:sim", "table", _cell("table1", "agreement"), "Table 1 prints what its methods achieve.")
 def _table1() -> Judgement:
     return _agreement("table1")
 
 
-@claim("tb:rs", "table", PAGES["table2"], "Table 2 prints what its methods select.")
+@claim("tb:rs", "table", _cell("table2", "agreement"), "Table 2 prints what its methods select.")
 def _table2() -> Judgement:
     return _agreement("table2")
 
@@ -54,7 +59,7 @@ def _table2() -> Judgement:
 @claim(
     "tab:real_combined",
     "table",
-    PAGES["table3"],
+    _cell("table3", "agreement"),
     "Table 3 prints the ranks and prediction errors of its methods on the Patch-seq data.",
 )
 def _table3() -> Judgement:
@@ -74,8 +79,8 @@ def _said(one: claims_simulation.Claim) -> Judgement:
 def _register_sentences() -> None:
     for section, module in (("sec:ss", claims_simulation), ("sec:rda", claims_patchseq)):
         for one in module.CLAIMS:
-            label, page = f"{section}/{one.label}", PAGES[one.table]
-            register(Claim(label, "sentence", one.statement, page, partial(_said, one)))
+            label, where = f"{section}/{one.label}", _cell(one.table, "sentences")
+            register(Claim(label, "sentence", one.statement, where, partial(_said, one)))
 
 
 _register_sentences()

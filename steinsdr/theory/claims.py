@@ -2,7 +2,7 @@
 
 A :class:`Claim` carries a function that computes its own :class:`Judgement`; nothing here is
 typed by hand. To add a claim, write such a function and decorate it with :func:`claim`; then
-``python -m steinsdr.theory.claims`` writes the table anew. Sizes are smaller than in the chapters
+``python -m steinsdr.theory.claims`` writes the table anew. Sizes are smaller than in the cells
 named by ``where``, so that the whole table takes less than a minute.
 """
 
@@ -24,6 +24,7 @@ __all__ = [
     "VERDICTS",
     "Claim",
     "Judgement",
+    "all_claims",
     "claim",
     "claims_html",
     "claims_table",
@@ -100,9 +101,15 @@ class Claim:
     statement : str
         What is claimed, in our words.
     where : str
-        Page that tests it, as a path of the book without suffix.
+        Cell that tests it, or the first that does, as "page#anchor": a path of the book without
+        suffix, and a MyST target on the last line before the cell or the name of its figure.
     judge : callable
         Computes the :class:`Judgement`.
+
+    Raises
+    ------
+    ValueError
+        If ``where`` lacks the page or the anchor.
     """
 
     label: str
@@ -110,6 +117,11 @@ class Claim:
     statement: str
     where: str
     judge: Callable[[], Judgement]
+
+    def __post_init__(self) -> None:
+        page, _, anchor = self.where.partition("#")
+        if not (page and anchor):
+            raise ValueError(f"where must be 'page#anchor'; got {self.where!r}.")
 
 
 CLAIMS: dict[str, Claim] = {}
@@ -142,21 +154,24 @@ def decide(good: bool, evidence: str, *, otherwise: str = "does not hold") -> Ju
     return Judgement("holds" if good else otherwise, evidence)
 
 
+def all_claims() -> list[Claim]:
+    """Return all claims, sorted by kind."""
+    # Importing them registers the claims.
+    from . import _judge_lemmas, _judge_methods, _judge_results, _judge_tables  # noqa: F401
+
+    order = [*PAPER_LABELS]
+    return sorted(
+        CLAIMS.values(), key=lambda c: order.index(c.kind) if c.kind in order else len(order)
+    )
+
+
 def claims_table(claims: Iterable[Claim] | None = None) -> pd.DataFrame:
-    """Judge the claims, by default all that are registered, and return the table.
+    """Judge the claims, by default all of them, and return the table.
 
     Columns are label, kind, statement, where, verdict, evidence.
     """
-    if claims is None:
-        # Importing them registers the theory's claims.
-        from . import _judge_lemmas, _judge_methods, _judge_results, _judge_tables  # noqa: F401
-
-        order = [*PAPER_LABELS]
-        claims = sorted(
-            CLAIMS.values(), key=lambda c: order.index(c.kind) if c.kind in order else len(order)
-        )
     rows = []
-    for claim in claims:
+    for claim in all_claims() if claims is None else claims:
         result = claim.judge()
         rows.append(
             (claim.label, claim.kind, claim.statement, claim.where, result.verdict, result.evidence)
@@ -165,16 +180,16 @@ def claims_table(claims: Iterable[Claim] | None = None) -> pd.DataFrame:
 
 
 def claims_html(table: pd.DataFrame, *, root: str = "../") -> str:
-    """Return the table as HTML: claim with its page, verdict, evidence.
+    """Return the table as HTML: claim with a link to its cell, verdict, evidence.
 
     ``root`` leads from the page that shows the table to the book's folder.
     """
     shown = table.map(lambda value: escape(str(value)))
-    link = '<br/><small><code>{label}</code>, <a href="{root}{where}.html">{page}</a></small>'
-    claims = [
-        row.statement + link.format(**row._asdict(), root=root, page=row.where.split("/")[-1])
-        for row in shown.itertuples(index=False)
-    ]
+    claims = []
+    for row in shown.itertuples(index=False):
+        page, _, anchor = row.where.partition("#")
+        link = f'<a href="{root}{page}.html#{anchor}">{page.split("/")[-1]}</a>'
+        claims.append(f"{row.statement}<br/><small><code>{row.label}</code>, {link}</small>")
     columns = {"claim": claims, "verdict": "<strong>" + shown.verdict + "</strong>"}
     frame = pd.DataFrame({**columns, "evidence": shown.evidence})
     with pd.option_context("display.max_colwidth", None):

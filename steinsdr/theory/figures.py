@@ -15,7 +15,7 @@ from .._validation import check_choice
 from ..streams import stream
 from .stein_identity import SCORED_LAWS
 
-__all__ = ["plot_bound", "plot_field", "plot_lines", "plot_rates"]
+__all__ = ["plot_bound", "plot_field", "plot_lines", "plot_rates", "plot_shares"]
 
 
 def _plain_ticks(ax: Axes, values: NDArray) -> None:
@@ -82,6 +82,27 @@ def plot_lines(
         _plain_ticks(ax, np.sort(frame[x].unique()))
     if hue is not None:
         sns.move_legend(ax, "best", frameon=False, fontsize="small")
+    return ax
+
+
+def plot_shares(
+    shares: pd.DataFrame, names: dict[str, str], *, title: str, ax: Axes | None = None
+) -> Axes:
+    """Draw shares against size with their intervals, one line a study.
+
+    ``shares`` has columns study, size, share, low, high; ``names`` maps studies to legend labels,
+    and ``title`` stands above them.
+    """
+    ax = plt.subplots(figsize=(5.2, 3.8))[1] if ax is None else ax
+    for study, label in names.items():
+        rows = shares[shares["study"] == study]
+        bars = np.stack([rows["share"] - rows["low"], rows["high"] - rows["share"]])
+        ax.errorbar(
+            rows["size"], rows["share"], np.clip(bars, 0, None), marker="o", ms=4, label=label
+        )
+    ax.set(xscale="log", ylim=(-0.03, 1.03), xlabel="observations", ylabel="share of data sets")
+    _plain_ticks(ax, np.sort(shares["size"].unique()))
+    ax.legend(frameon=False, fontsize="small", title=title)
     return ax
 
 

@@ -1,0 +1,92 @@
+"""The theory studies as an experiment: pure cells, declared code, replay, and the stored rows."""
+
+import pytest
+from toy_experiment import modules_entered
+
+from steinsdr.experiments.fingerprint import modules
+from steinsdr.experiments.replay import replay, stored_row
+from steinsdr.experiments.runner import run
+from steinsdr.experiments.store import Store
+from steinsdr.experiments.theory import THEORY
+from steinsdr.experiments.theory_cells import _FAMILIES, TheoryCell, group_cells
+from steinsdr.experiments.theory_studies import STUDIES
+
+# The smallest size of one study per family; networks take seconds and have a test of their own.
+SMALL = {study.family: (name, study.sizes[0]) for name, study in reversed(STUDIES.items())}
+LIGHT = {family: cell for family, cell in SMALL.items() if family != "score-network"}
+
+
+def computed(cells):
+    return {row.cell: row for group in THEORY.groups(cells) for row in THEORY.compute(group)}
+
+
+def test_every_study_has_a_function_and_growing_sizes():
+    assert {study.family for study in STUDIES.values()} == set(_FAMILIES)
+    for study in STUDIES.values():
+        assert list(study.sizes) == sorted(set(study.sizes))
+        assert len(study.sizes) >= 4
+
+
+def test_paper_profile_has_each_study_at_its_sizes_and_repetitions():
+    cells = THEORY.cells("paper")
+    assert len(set(cells)) == sum(len(s.sizes) * s.repetitions for s in STUDIES.values())
+    assert {c.rep for c in THEORY.cells("paper", {"study": ["score-network"]})} == set(range(10))
+    named = THEORY.cells("paper", {"study": ["score-network"], "rep": ["17"]})
+    assert {c.rep for c in named} == {17}
+
+
+@pytest.mark.parametrize("family", LIGHT)
+def test_a_cell_is_a_pure_function_of_its_key(family):
+    """The same number alone, beside others of its family, and after another repetition."""
+    name, size = LIGHT[family]
+    cell = TheoryCell(name, size, 3)
+    alone = computed([cell])[cell].values
+    family_cells = [
+        TheoryCell(other, size, rep)
+        for other, study in STUDIES.items()
+        for rep in (1, 3)
+        if study.family == family and size in study.sizes
+    ]
+    together = computed(family_cells)
+    assert together[cell].values == alone
+    assert together[cell._replace(rep=1)].values != alone or set(alone) <= {0.0, 1.0}
+
+
+def test_cells_that_share_a_fit_are_grouped():
+    cells = THEORY.cells("smoke", {"study": ["coupled-0.5", "few-0.5", "split-n"], "size": ["100"]})
+    groups = group_cells(cells)
+    assert [len(group.cells) for group in groups] == [2, 1, 2, 1]
+    assert [group.cells[0].rep for group in groups] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_every_module_a_study_enters_is_declared(family):
+    if family == "score-network":
+        pytest.importorskip("torch")
+    cell = TheoryCell(*SMALL[family], 0)
+    assert computed([cell])  # once unobserved: imports are not calls
+    entered = modules_entered(lambda: computed([cell]))
+    declared = set(modules(family, "theory"))
+    entered -= {"experiments/theory", "experiments/threads"}
+    assert entered <= declared
+    assert not {m for m in declared if m.startswith("theory/")} - entered
+
+
+def test_run_and_replay(tmp_path):
+    only = {"study": ["threshold-0.5", "few-0.4"], "size": ["100"]}
+    cells = THEORY.cells("smoke", only)
+    outcome = run(THEORY, cells, tmp_path, progress=False)
+    assert (outcome.added, outcome.failed) == (4, 0)
+    assert run(THEORY, cells, tmp_path, progress=False).added == 0
+    store = Store(THEORY, tmp_path)
+    store.read()
+    again = replay(THEORY, stored_row(store, THEORY.cell(study="few-0.4", size=100, rep=1)))
+    assert again.same
+    assert again.stored.values == again.again.values
+
+
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(ValueError, match="study must be one of 'stein-gaussian'"):
+        THEORY.cell(study="stein", size=100, rep=0)
+    with pytest.raises(ValueError, match="needs study"):
+        THEORY.cell(size=100, rep=0)
