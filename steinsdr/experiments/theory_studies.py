@@ -20,7 +20,7 @@ class Study:
     Attributes
     ----------
     family : str
-        Which function of :mod:`steinsdr.experiments.theory_cells` measures it; cells of one family,
+        Which function of ``steinsdr.experiments.theory_cells`` measures it; cells of one family,
         size and repetition are computed together.
     sizes : tuple of int
         Values of what grows.
