@@ -6,15 +6,13 @@ Importing registers the claims.
 from __future__ import annotations
 
 from functools import cache, partial
-from pathlib import Path
 
 import pandas as pd
 
 from .. import claims_patchseq, claims_simulation
 from ..ledger import Ledger
-from .claims import Claim, Judgement, claim, register
+from .claims import BOOK, Claim, Judgement, claim, register
 
-BOOK = Path(__file__).parents[2] / "book"
 PAGES = {
     "table1": "notebooks/03_table1",
     "table2": "notebooks/04_table2",

@@ -3,7 +3,8 @@
 A :class:`Claim` carries a function that computes its own :class:`Judgement`; nothing here is
 typed by hand. To add a claim, write such a function and decorate it with :func:`claim`; then
 ``python -m steinsdr.theory.claims`` writes the table anew. Sizes are smaller than in the cells
-named by ``where``, so that the whole table takes less than a minute.
+named by ``where``, so that the whole table takes less than a minute; larger ones come from stored
+rows.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = [
     "write_claims",
 ]
 
+BOOK = Path(__file__).parents[2] / "book"
 VERDICTS = ("holds", "holds in part", "does not hold", "not testable")
 COLUMNS = ["label", "kind", "statement", "where", "verdict", "evidence"]
 
@@ -207,4 +209,4 @@ def write_claims(path: str | Path, claims: Iterable[Claim] | None = None) -> pd.
 if __name__ == "__main__":
     from steinsdr.theory import claims as module  # the importable module, not __main__
 
-    module.write_claims(Path(__file__).parents[2] / "book" / "results" / "claims.csv")
+    module.write_claims(BOOK / "results" / "claims.csv")
