@@ -98,6 +98,14 @@ REFERENCES: dict[str, Table3Method] = {
 }
 """What a practitioner would try first."""
 
+
+def _unscreened(name: str, cost: float) -> Table3Method:
+    settings = {**_PAPER[name].settings, "screen": None}
+    return replace(
+        _PAPER[name], settings=settings, cost=cost, note="all genes kept: screening switched off"
+    )
+
+
 _HONEST = {"selection": "labeled", "scaling": "train"}
 _READINGS: dict[str, Table3Method] = {
     "TRE-sup-Tf": replace(
@@ -106,6 +114,8 @@ _READINGS: dict[str, Table3Method] = {
     "SIR-Tf": replace(
         _PAPER["SIR"], link="fit", note="network trained on the fitting set, as Section 5 says"
     ),
+    "csOPG-unscreened": _unscreened("csOPG", 10.0),
+    "KSIR-unscreened": _unscreened("KSIR", 1.0),
     "TRE-sup-inner": replace(
         _PAPER["TRE-sup"],
         split=_HONEST,
