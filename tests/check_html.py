@@ -21,6 +21,7 @@ TOC = Path(__file__).parent.parent / "_toc.yml"
 # What must not be left in the text a reader sees.
 SOURCE_SYNTAX = re.compile(r"\$|```|:::|\{(?:glue|prf|cite|ref|numref|eq|doc|term)[:}]")
 NUMPY_SCALAR = re.compile(r"\bnp\.(?:float|int|str|bool)\w*\(")
+IMPORTS = re.compile(r"^(?:from|import) steinsdr\b", re.MULTILINE)
 NOT_PROSE = "script, style, code, pre, .math, .cell_input"
 LOADS = (
     "script[src], img[src], iframe[src], source[src], video[src], audio[src], embed[src], "
@@ -165,8 +166,15 @@ def check_links(site: Site, path: Path) -> Iterator[str]:
             yield f"a link to a missing anchor: {url}"
 
 
+def check_code(site: Site, path: Path) -> Iterator[str]:
+    """Names of the package in code lead to where they are explained."""
+    for code in site.pages[path].select(".cell_input pre"):
+        if IMPORTS.search(code.get_text()) and not code.select("a.sphinx-codeautolink-a"):
+            yield f"code without a link to the API: {code.get_text()[:60]!r}"
+
+
 SITE_CHECKS = [check_toc, check_stylesheets]
-PAGE_CHECKS = [check_text, check_references, check_loads, check_figures, check_links]
+PAGE_CHECKS = [check_text, check_references, check_loads, check_figures, check_links, check_code]
 
 
 def problems(site: Site) -> Iterator[str]:

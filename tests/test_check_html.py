@@ -22,6 +22,8 @@ PAGE = """<!DOCTYPE html>
 <a class="xref doc" href="method.html"><span class="doc">Method</span></a>
 <code class="xref py py-class">numpy.ndarray</code>
 <div class="cell_input"><pre>np.float64(1.0)</pre></div>
+<div class="cell_input"><pre>
+from <a class="sphinx-codeautolink-a" href="method.html#top">steinsdr</a> import rank</pre></div>
 <div class="cell_output"><pre>1.0</pre>
 <figure><img src="../_images/figure.png" alt="A line">
 <figcaption>A figure</figcaption></figure></div>
@@ -78,6 +80,10 @@ def test_clean_site_has_no_problems(site):
         ("<meta http-equiv='Refresh' content='0; url=none.html'>", "a broken link: none.html"),
         ("<a href='none.html'>x</a>", "a broken link: none.html"),
         ("<a href='#none'>x</a>", "a link to a missing anchor: #none"),
+        (
+            "<div class='cell_input'><pre>from steinsdr import x</pre></div>",
+            "without a link to the API",
+        ),
         ("<a href='method.html#none'>x</a>", "a link to a missing anchor: method.html#none"),
     ],
 )
