@@ -9,10 +9,10 @@ BIN         := $(VENV)/bin
 STAMP       := $(VENV)/.installed
 
 # One thread per process: the same numbers everywhere, and no fight between workers.
-test book notebooks bench: export OMP_NUM_THREADS ?= 1
+test book notebooks lab bench: export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install test book notebooks smoke paper bench lint format clean
+.PHONY: help install test book notebooks lab smoke paper bench lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ book: install  ## Execute the notebooks, build the book in _build/html and check
 
 notebooks: install  ## Execute all notebooks in place, after results or code changed
 	@$(BIN)/python -m steinsdr.notebook notebooks/*.ipynb
+
+lab: install  ## Open the notebooks in JupyterLab
+	$(BIN)/jupyter lab notebooks/01_quickstart.ipynb
 
 smoke: install  ## Execute all notebooks in small, copies in _build/batch/smoke
 	$(BIN)/python -m steinsdr book --profile smoke --jobs $(JOBS)

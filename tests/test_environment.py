@@ -1,6 +1,7 @@
 """The project, its lock, its conda environment and its README never drift apart."""
 
 import re
+import subprocess
 import sys
 import tomllib
 from importlib import metadata
@@ -119,6 +120,14 @@ def test_installed_versions_are_the_locked_ones():
 def test_conda_environment_takes_the_lock():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     assert list(conda_problems(environment, PYPROJECT)) == []
+
+
+def test_jupyterlab_takes_the_extension_for_myst():
+    command = [sys.executable, "-m", "jupyter", "labextension", "list"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120).stderr
+    (line,) = (line for line in said.splitlines() if "jupyterlab-myst" in line)
+    assert "enabled" in line
+    assert "OK" in line
 
 
 def test_readme_commands_exist():

@@ -3,17 +3,21 @@
 import ast
 import copy
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
+from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from steinsdr.notebook import SETUP, insert_setup, main
 
-FOLDER = Path(__file__).parent.parent / "notebooks"
+FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MAX_CELLS, MAX_LINES = 25, 150
+BOOK = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]["config"]
+MACROS = "|".join(BOOK["mathjax3_config"]["tex"]["macros"])
+MACRO = re.compile(rf"\\(?:{MACROS})(?![A-Za-z])")
 PARAMETER = re.compile(r"[a-z]\w*: [\w\[\], |]+ = .+  # \S.*")
 
 
@@ -52,6 +56,8 @@ def contract_violations(notebook):
     for line in (line for cell in parameters for line in cell.source.splitlines()):
         if not PARAMETER.fullmatch(line):
             yield f"not `name: type = value  # meaning`: {line!r}"
+    for macro in (m for c in notebook.cells if c not in code for m in MACRO.findall(c.source)):
+        yield f"{macro} is known to the book alone: Jupyter and Colab show it as it is"
     if not any("NBVAL_CHECK_OUTPUT" in c.source or "nbval-check-output" in tags(c) for c in code):
         yield "no cell has its output checked"
 
@@ -137,6 +143,10 @@ def output_unchecked(cells):
     cells[3].source = "print(n)"
 
 
+def macro_of_the_book(cells):
+    cells[0].source += "\n\nThe score $\\bs(x)$, with $\\boldsymbol{x} \\in \\mathbb{R}^p$."
+
+
 def setup_missing(cells):
     del cells[1]
     cells[1].execution_count, cells[2].execution_count = 1, 2
@@ -173,6 +183,7 @@ def setup_twice(cells):
         parameter_without_type,
         parameter_without_meaning,
         output_unchecked,
+        macro_of_the_book,
     ],
 )
 def test_planted_violation_is_found(good, plant):
