@@ -25,6 +25,16 @@ def test_step_equals_autograd():
         torch.testing.assert_close(ours, parameter.grad)
 
 
+def test_step_scales_the_noise_of_the_points_alone():
+    torch.manual_seed(0)
+    network = ScoreNetwork(7, 32, 2, 0.0).double()
+    x, noise = torch.randn(2, 19, 7, dtype=torch.float64)
+    scale = torch.linspace(0.1, 2.0, 7, dtype=torch.float64)
+    loss = DenoisingStep(network, 0.5, scale)(x, noise, torch.ones(2, 19, 32, dtype=torch.float64))
+    expected = ((network(x + noise * scale) + noise / 0.25) ** 2).sum(1).mean()
+    torch.testing.assert_close(loss, expected.detach())
+
+
 def test_step_uses_its_masks():
     torch.manual_seed(0)
     network = ScoreNetwork(5, 16, 2, 0.3)
@@ -97,6 +107,25 @@ def test_threads_are_restored_and_do_not_change_much(rng):
     np.testing.assert_allclose(two.train_scores_, one.train_scores_, rtol=1e-2, atol=1e-2)
 
 
+def test_units_of_sigma(rng):
+    X = rng.standard_normal((300, 3)) * [1.0, 1.0, 50.0]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)  # with columns of variance one the units are the same
+    scores = {
+        units: DenoisingScore(epochs=3, sigma_units=units, random_state=0).fit(X).train_scores_
+        for units in ("sd", "x")
+    }
+    np.testing.assert_allclose(scores["x"], scores["sd"], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [0.2, 5.0])
+def test_noise_in_units_of_x_gives_the_score_of_x(rng, scale):
+    # sigma follows the column, so the noisy law is normal with variance 1.01 scale^2.
+    X = scale * rng.standard_normal((2000, 2))
+    network = DenoisingScore(sigma=0.1 * scale, sigma_units="x", epochs=60, random_state=0).fit(X)
+    errors = network.train_scores_ - X / (1.01 * scale**2)
+    assert np.sqrt(np.mean(errors**2)) < 0.5 / scale
+
+
 def test_divergence_is_an_error_not_a_result(rng):
     X = rng.standard_normal((100, 2)) * 1e30
     with pytest.raises(FloatingPointError, match="learning_rate"):
@@ -113,6 +142,7 @@ def test_progress_bar_is_shown_on_request(rng, capsys):
     ("change", "message"),
     [
         ({"sigma": 0}, "sigma must be a positive"),
+        ({"sigma_units": "raw"}, "sigma_units must be one of"),
         ({"epochs": 0}, "epochs must be an integer"),
         ({"hidden": 2.5}, "hidden must be an integer"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),

@@ -140,7 +140,7 @@ def test_shared_number_is_that_of_the_public_estimator(method):
         trained = 0 if config == "split" else 40
         seed = stream_seed(44, "network", "lognormal", config, trained)
         small = TOY1.design.overrides["denoising"]
-        score = DenoisingScore(standardize=config != "sup", random_state=seed, **small)
+        score = DenoisingScore(sigma_units="x", random_state=seed, **small)
         unlabeled = 60
     data = simulate("lognormal", 40, p=6, n_unlabeled=unlabeled, seed=44)
     sdr = SteinSDR(3, score=score, config=config).fit(data.X, data.Y, data.X_unlabeled)

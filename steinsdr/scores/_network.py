@@ -73,12 +73,14 @@ def dropout_masks(
 class DenoisingStep:
     r"""Loss :math:`n^{-1}\sum_i\|g_\theta(x_i+\epsilon_i) + \epsilon_i/\sigma^2\|^2` and gradient.
 
-    Writes into ``parameter.grad``, which must exist.
+    Writes into ``parameter.grad``, which must exist. With ``scale`` (p,), the points get the noise
+    times ``scale``.
     """
 
-    def __init__(self, network: ScoreNetwork, sigma: float) -> None:
+    def __init__(self, network: ScoreNetwork, sigma: float, scale: Tensor | None = None) -> None:
         self.net = network
         self.inverse_variance = sigma**-2
+        self.scale = scale
         for parameter in network.parameters():
             parameter.grad = torch.zeros_like(parameter)
 
@@ -86,7 +88,7 @@ class DenoisingStep:
     def __call__(self, x: Tensor, noise: Tensor, masks: Tensor) -> Tensor:
         """Return the loss, a scalar tensor; x and noise are (n, p), masks as drawn above."""
         net = self.net
-        noisy = x + noise
+        noisy = x + (noise if self.scale is None else noise * self.scale)
         first = _linear(net.inlet, noisy).relu_()
         h, *moments = _normalize(net.norm, first)
         trace = []

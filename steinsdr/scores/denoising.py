@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from .._validation import check_integer, check_not_constant, check_positive
+from .._validation import check_choice, check_integer, check_not_constant, check_positive
 from ._base import Standardization
 
 __all__ = ["DenoisingScore"]
@@ -32,6 +32,11 @@ class DenoisingScore(BaseEstimator):
     ----------
     sigma : float, default=0.1
         Noise standard deviation :math:`\sigma`.
+    sigma_units : {"sd", "x"}, default="sd"
+        Units of ``sigma`` where columns are standardized. "sd": those of the standardized points,
+        to which noise is added. "x": those of X; noise is added first, the sum is standardized,
+        and the network gives the score of X. The paper does not say which; its numbers under heavy
+        tails are those of "x", which makes the result depend on the units of X.
     hidden : int, default=256
         Width of the hidden layers.
     n_blocks : int, default=2
@@ -56,7 +61,7 @@ class DenoisingScore(BaseEstimator):
     Attributes
     ----------
     network_ : torch.nn.Module
-        The trained :math:`g_\theta`, in the standardized scale.
+        The trained :math:`g_\theta` of standardized points, with the score in units of ``sigma``.
     loss_curve_ : ndarray of shape (epochs,)
         Mean training loss of each epoch.
     train_scores_ : ndarray of shape (n, p)
@@ -90,6 +95,7 @@ class DenoisingScore(BaseEstimator):
         self,
         *,
         sigma: float = 0.1,
+        sigma_units: str = "sd",
         hidden: int = 256,
         n_blocks: int = 2,
         dropout: float = 0.3,
@@ -104,6 +110,7 @@ class DenoisingScore(BaseEstimator):
         random_state: Any = None,
     ) -> None:
         self.sigma = sigma
+        self.sigma_units = sigma_units
         self.hidden = hidden
         self.n_blocks = n_blocks
         self.dropout = dropout
@@ -152,7 +159,8 @@ class DenoisingScore(BaseEstimator):
         )
         with _threads(self.n_threads), torch.no_grad():
             parts = [-self.network_(part).cpu().double() for part in data.split(8192)]
-        return self._scaling.score_back(torch.cat(parts).numpy())
+        scores = torch.cat(parts).numpy()
+        return scores if self.sigma_units == "x" else self._scaling.score_back(scores)
 
     def _train(self, data: Any, seed: int) -> NDArray:
         import torch
@@ -160,7 +168,7 @@ class DenoisingScore(BaseEstimator):
         from ._network import DenoisingStep, dropout_masks
 
         generator = torch.Generator(device=data.device).manual_seed(seed)
-        step = DenoisingStep(self.network_, self.sigma)
+        step = DenoisingStep(self.network_, self.sigma, self._noise_scale(data))
         optimizer = torch.optim.AdamW(
             self.network_.parameters(),
             lr=self.learning_rate,
@@ -189,8 +197,15 @@ class DenoisingScore(BaseEstimator):
             bar.set_postfix(loss=f"{losses[epoch]:.4g}")
         return losses
 
+    def _noise_scale(self, data: Any) -> Any:
+        """Return what takes noise to the scale of the points, shape (p,); None if it is there."""
+        if self.sigma_units == "sd" or not self.standardize:
+            return None
+        return data.new_tensor(1.0 / self._scaling.scale)
+
     def _check_parameters(self) -> None:
         check_positive(self.sigma, "sigma")
+        check_choice(self.sigma_units, "sigma_units", ("sd", "x"))
         check_positive(self.learning_rate, "learning_rate")
         for name in ("hidden", "n_blocks", "epochs", "batch_size"):
             check_integer(getattr(self, name), name, low=1)

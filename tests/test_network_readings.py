@@ -1,0 +1,62 @@
+"""Readings of the network's standardization beside the paper's figures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+from steinsdr.experiments.methods import METHODS
+from steinsdr.ledger import Ledger
+from steinsdr.network_readings import READINGS, plot_readings, readings_table, tail_batch
+from steinsdr.scores import DenoisingScore
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    return Ledger.build(ROOT / "book" / "results", ROOT / "book" / "paper")
+
+
+def test_names_are_methods_with_the_settings_that_they_say():
+    for ending in READINGS.values():
+        for config in ("sup", "split", "full"):
+            method = METHODS[f"NN-{config}{ending}"]
+            assert method.config == config
+            network = DenoisingScore(**method.settings)
+            assert network.standardize == (ending != "-raw")
+            assert (network.sigma_units == "x") == (ending == "")
+
+
+@pytest.mark.parametrize("table", ["table1", "table2"])
+def test_the_papers_reading_is_the_ledgers_row(ledger, table):
+    found = readings_table(ledger, table)
+    first = found[found["reading"] == next(iter(READINGS))]
+    axis = "n" if table == "table1" else "r"
+    cells = ledger.cells[ledger.cells["table"] == table]
+    joined = first.merge(cells, on=["law", axis, "method"], suffixes=("", "_ledger"))
+    assert len(joined) == len(first) > 0
+    # The ledger knows the paper's failures, which change the standard error of two cells.
+    same = joined["failure_rate_paper"] == 0
+    np.testing.assert_allclose(joined["z"][same], joined["z_ledger"][same])
+    assert (joined["mean"] == joined["mean_ledger"]).all()
+
+
+def test_a_reading_without_rows_is_left_out(ledger):
+    bare = Ledger(ledger.cells, ledger.extras[ledger.extras["method"] != "NN-split-std"])
+    found = readings_table(bare)
+    assert "scaled, then noise" not in set(found.loc[found["method"] == "NN-split", "reading"])
+    assert len(found) < len(readings_table(ledger))
+
+
+def test_figure_has_a_panel_for_each_law_and_method(ledger):
+    laws = ("lognormal", "exp_ar1")
+    fig = plot_readings(readings_table(ledger), laws)
+    assert len(fig.axes) == 3 * len(laws)
+    for ax in fig.axes:
+        (paper,) = ax.collections
+        assert len(paper.get_offsets()) == 4
+
+
+def test_last_batch():
+    sizes = pd.Series([tail_batch(n, 256) for n in range(1, 1025)])
+    assert sizes.between(1, 256).all()
+    assert tail_batch(512) == 256
