@@ -77,7 +77,7 @@ def _tre(config: str, cost: float) -> Method:
     return Method("tikhonov", config, {"lam": 1e-4}, by_n, cost=cost, note=note)
 
 
-# Noise is added to x, and the sum is standardized: the reading that gives the paper's numbers.
+# Noise is added to x, and the sum is standardized: the reading closest to the paper's numbers.
 _NOISE_FIRST = {"standardize": True, "sigma_units": "x"}
 
 

@@ -35,8 +35,8 @@ class DenoisingScore(BaseEstimator):
     sigma_units : {"sd", "x"}, default="sd"
         Units of ``sigma`` where columns are standardized. "sd": those of the standardized points,
         to which noise is added. "x": those of X; noise is added first, the sum is standardized,
-        and the network gives the score of X. The paper does not say which; its numbers under heavy
-        tails are those of "x", which makes the result depend on the units of X.
+        and the network gives the score of X. The paper does not say which; "x" comes closest to
+        its numbers under heavy tails, but makes the result depend on the units of X.
     hidden : int, default=256
         Width of the hidden layers.
     n_blocks : int, default=2
