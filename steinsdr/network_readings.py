@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from .ledger import Ledger, compare
 from .simulation import LAWS
 
-__all__ = ["READINGS", "plot_readings", "readings_table", "tail_batch"]
+__all__ = ["READINGS", "plot_readings", "readings_table"]
 
 READINGS: dict[str, str] = {
     "noise, then scaled": "",
@@ -99,14 +99,3 @@ def plot_readings(readings: pd.DataFrame, laws: tuple[str, ...]) -> Figure:
     handles, names = axes[0, 0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
     return fig
-
-
-def tail_batch(points: int, batch: int = 256) -> int:
-    """Return the size of the last batch of an epoch.
-
-    Examples
-    --------
-    >>> [tail_batch(10_000 + n) for n in (50, 100, 300, 500)]
-    [66, 116, 60, 4]
-    """
-    return points % batch or batch

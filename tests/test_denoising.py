@@ -119,11 +119,12 @@ def test_units_of_sigma(rng):
 
 @pytest.mark.parametrize("scale", [0.2, 5.0])
 def test_noise_in_units_of_x_gives_the_score_of_x(rng, scale):
-    # sigma follows the column, so the noisy law is normal with variance 1.01 scale^2.
+    # Noise as large as x: the noisy law is normal with variance 2 scale^2. Were sigma in standard
+    # deviations of x, the slope of the score would be off by almost half of 1 / scale^2.
     X = scale * rng.standard_normal((2000, 2))
-    network = DenoisingScore(sigma=0.1 * scale, sigma_units="x", epochs=60, random_state=0).fit(X)
-    errors = network.train_scores_ - X / (1.01 * scale**2)
-    assert np.sqrt(np.mean(errors**2)) < 0.5 / scale
+    network = DenoisingScore(sigma=scale, sigma_units="x", epochs=60, random_state=0).fit(X)
+    errors = network.train_scores_ - X / (2.0 * scale**2)
+    assert np.sqrt(np.mean(errors**2)) < 0.2 / scale
 
 
 def test_divergence_is_an_error_not_a_result(rng):

@@ -1,13 +1,12 @@
 """Readings of the network's standardization beside the paper's figures."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from conftest import ROOT
 
 from steinsdr.experiments.methods import METHODS
 from steinsdr.ledger import Ledger
-from steinsdr.network_readings import READINGS, plot_readings, readings_table, tail_batch
+from steinsdr.network_readings import READINGS, plot_readings, readings_table
 from steinsdr.scores import DenoisingScore
 
 
@@ -54,9 +53,3 @@ def test_figure_has_a_panel_for_each_law_and_method(ledger):
     for ax in fig.axes:
         (paper,) = ax.collections
         assert len(paper.get_offsets()) == 4
-
-
-def test_last_batch():
-    sizes = pd.Series([tail_batch(n, 256) for n in range(1, 1025)])
-    assert sizes.between(1, 256).all()
-    assert tail_batch(512) == 256
