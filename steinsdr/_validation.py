@@ -94,7 +94,7 @@ def check_not_constant(X: NDArray, name: str, feature_names: Sequence[str] | Non
         )
 
 
-def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "Y") -> NDArray:
+def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y") -> NDArray:
     """Return Y as a float64 matrix (n, q); NaN is kept, infinity is refused.
 
     A one-dimensional response becomes a single column.
@@ -118,7 +118,7 @@ def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "Y") -> NDArray:
     return array
 
 
-def split_labeled(Y: NDArray, *, name: str = "Y") -> NDArray:
+def split_labeled(Y: NDArray, *, name: str = "y") -> NDArray:
     """Return the mask of labeled rows; a row that is all NaN has no label.
 
     Raises

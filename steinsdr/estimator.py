@@ -2,7 +2,6 @@ r"""SteinSDR: score, cross-moment, singular vectors, rank, as a scikit-learn tra
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,12 +16,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._advice import warn_if_off_centre, warn_if_units_differ
 from ._validation import (
     check_choice,
     check_integer,
     check_matrix,
+    check_not_constant,
     check_responses,
     split_labeled,
+    varying_columns,
 )
 from .moments import cross_moment
 from .rank import AdaptiveRank, RankRule
@@ -48,7 +50,9 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         identifiable. "auto" selects it with ``rank``.
     score : {"tikhonov", "denoising"} or object, default="tikhonov"
         Score estimator with its default settings, or any object with ``fit(X)`` and
-        ``evaluate(X)``, for example ``TikhonovScore(lam=1e-5)``; it is cloned, not modified.
+        ``evaluate(X)``, for example ``TikhonovScore(lam=1e-5)``; it is cloned, not modified. The
+        defaults are the paper's, for about a hundred columns; with fewer than about fifty
+        use :class:`steinsdr.scores.TikhonovScoreCV`.
     config : {"sup", "split", "full"}, default="sup"
         Where the score is learned: labeled rows, unlabeled rows, or both. The cross-moment
         always uses the labeled rows. The paper recommends "sup" with the Tikhonov and "split"
@@ -57,8 +61,9 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         Rank rule for ``n_components="auto"``: Algorithm 2 with its defaults, or an object such
         as ``AdaptiveRank(max_rank=5)`` or ``HardThreshold(0.3)``.
     center : bool, default=False
-        Centre the responses first. The lemma holds either way and the paper does not;
-        responses whose mean is large against their spread need it.
+        Centre the responses first. The lemma holds either way and the paper does not. Without
+        it the responses' mean adds noise, little with "sup", whose scores average nearly
+        zero, much with "split" and "full"; a warning says when it does.
     random_state : int, RandomState or None, default=None
         Permutations of the rank rule, and the score if given by name.
 
@@ -85,7 +90,9 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     -----
     The mean gradient of every link is all the method sees. A link that is even in a symmetric
     index is invisible, and q responses show at most q directions. Covariates must be continuous.
-    Responses in different units should be standardized first: singular values weigh them.
+    Responses in different units should be standardized first: singular values weigh them. So
+    should covariates (``StandardScaler`` in a pipeline): the score of a column in small units is
+    large, and the leading directions follow it. A warning says when spreads differ tenfold.
 
     Examples
     --------
@@ -115,32 +122,35 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.center = center
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, Y: ArrayLike, X_unlabeled: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, X_unlabeled: ArrayLike | None = None) -> Self:
         """Estimate the central subspace.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
             Covariates.
-        Y : array-like of shape (n,) or (n, q)
-            Responses. Rows that are all NaN count as unlabeled.
+        y : array-like of shape (n,) or (n, q)
+            Responses Y; one of them at least must vary. Rows that are all NaN count as unlabeled.
         X_unlabeled : array-like of shape (n_u, p), optional
-            Further covariates without responses.
+            Further covariates without responses. The earlier steps of a pipeline do not see them
+            unless it was told so (``transform_input`` of ``Pipeline``); rows of NaN in ``y`` need
+            no telling.
         """
         check_choice(self.config, "config", CONFIGS)
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        responses = check_responses(Y, n_rows=len(points))
+        responses = check_responses(y, n_rows=len(points))
         labeled, unlabeled = self._split(points, responses, X_unlabeled)
         responses = responses[split_labeled(responses)]
+        if not varying_columns(responses).any():
+            raise ValueError("y: every response is constant; at least one must vary.")
         self._check_dimension(points.shape[1], responses.shape[1])
         if self.center:
             responses = responses - responses.mean(axis=0)
-        else:
-            self._warn_if_off_centre(responses)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
 
         self.scores_ = self._labeled_scores(labeled, unlabeled, rng)
         self.cross_moment_ = cross_moment(self.scores_, responses)
+        warn_if_off_centre(self.scores_, responses, self.cross_moment_, stacklevel=2)
         U, self.singular_values_, Vt = np.linalg.svd(self.cross_moment_, full_matrices=False)
         self.n_components_ = self._choose_rank(labeled, unlabeled, responses, rng)
         # Signs fixed by the largest loading, so that equal fits look equal.
@@ -168,17 +178,24 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     ) -> tuple[NDArray, NDArray]:
         mask = split_labeled(responses)
         if mask.sum() < 2:
-            raise ValueError(f"Y has {mask.sum()} labeled row(s); at least 2 are needed.")
+            raise ValueError(f"y has {mask.sum()} labeled row(s); at least 2 are needed.")
         unlabeled = points[~mask]
         if X_unlabeled is not None:
-            extra = check_matrix(X_unlabeled, "X_unlabeled", n_columns=points.shape[1])
-            unlabeled = np.vstack([unlabeled, extra])
+            unlabeled = np.vstack([unlabeled, self._check_unlabeled(X_unlabeled)])
         if self.config != "sup" and not len(unlabeled):
             raise ValueError(
                 f"config={self.config!r} needs unlabeled rows, and there are none: pass "
-                "X_unlabeled, or rows of Y that are all NaN."
+                "X_unlabeled, or rows of y that are all NaN."
             )
         return points[mask], unlabeled
+
+    def _check_unlabeled(self, X_unlabeled: ArrayLike) -> NDArray:
+        extra = check_matrix(X_unlabeled, "X_unlabeled", n_columns=self.n_features_in_)
+        try:  # names: columns in another order would be taken for those of X
+            validate_data(self, X_unlabeled, reset=False, skip_check_array=True)
+        except ValueError as error:
+            raise ValueError(f"X_unlabeled: {error}") from error
+        return extra
 
     def _check_dimension(self, p: int, q: int) -> None:
         if isinstance(self.n_components, str):
@@ -187,33 +204,21 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         r = check_integer(self.n_components, "n_components", low=1)
         if r > min(p, q):
             raise ValueError(
-                f"n_components={r} but X has {p} column(s) and Y has {q}; at most min(p, q) = "
+                f"n_components={r} but X has {p} column(s) and y has {q}; at most min(p, q) = "
                 f"{min(p, q)} direction(s) are identifiable from first moments."
-            )
-
-    @staticmethod
-    def _warn_if_off_centre(responses: NDArray) -> None:
-        mean, sd = np.abs(responses.mean(axis=0)), responses.std(axis=0)
-        far = np.flatnonzero(mean > 10 * sd)
-        if far.size and (sd[far] > 0).any():
-            warnings.warn(
-                f"Y: {far.size} response(s) have a mean above 10 standard deviations, whose noise "
-                "may dominate the cross-moment. Pass center=True.",
-                stacklevel=3,
             )
 
     def _labeled_scores(
         self, labeled: NDArray, unlabeled: NDArray, rng: np.random.Generator
     ) -> NDArray:
         estimator = self._score_object(int(rng.integers(2**31)))
-        if self.config == "split":
-            self.score_estimator_ = estimator.fit(unlabeled)
-            scores = estimator.evaluate(labeled)
-        else:
-            train = labeled if self.config == "sup" else np.vstack([labeled, unlabeled])
-            self.score_estimator_ = estimator.fit(train)
-            known = getattr(estimator, "train_scores_", None)
-            scores = estimator.evaluate(labeled) if known is None else known[: len(labeled)]
+        parts = {"sup": [labeled], "split": [unlabeled], "full": [labeled, unlabeled]}
+        train = np.vstack(parts[self.config])
+        check_not_constant(train, "X", getattr(self, "feature_names_in_", None))
+        warn_if_units_differ(train, stacklevel=3)
+        self.score_estimator_ = estimator.fit(train)
+        known = None if self.config == "split" else getattr(estimator, "train_scores_", None)
+        scores = estimator.evaluate(labeled) if known is None else known[: len(labeled)]
         scores = check_matrix(scores, "the score estimator's output", n_columns=labeled.shape[1])
         if len(scores) != len(labeled):
             raise ValueError(
@@ -226,7 +231,7 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             check_choice(self.score, "score", ("tikhonov", "denoising"))
             kind = TikhonovScore if self.score == "tikhonov" else DenoisingScore
             return kind(random_state=seed)
-        if not isinstance(self.score, ScoreEstimator):
+        if isinstance(self.score, type) or not isinstance(self.score, ScoreEstimator):
             raise ValueError(
                 f"score must be 'tikhonov', 'denoising' or an object with fit and evaluate; got "
                 f"{self.score!r}."

@@ -63,8 +63,10 @@ def predict_from_reductions(
         if len(T) != len(T_train) or not len(T):
             raise ValueError(f"{name} holds {len(T)} reduction(s); expected {len(T_train)} >= 1.")
         sets.append([check_matrix(points, f"{name}[{i}]") for i, points in enumerate(T)])
-    y = torch.as_tensor(check_responses(Y_train, n_rows=len(sets[0][0]), name="Y_train"))
-    stop = torch.as_tensor(check_responses(Y_stop, n_rows=len(sets[1][0]), name="Y_stop"))
+    targets = check_responses(Y_train, n_rows=len(sets[0][0]), name="Y_train")
+    y = torch.as_tensor(check_matrix(targets, "Y_train"))
+    targets = check_responses(Y_stop, n_rows=len(sets[1][0]), name="Y_stop")
+    stop = torch.as_tensor(check_matrix(targets, "Y_stop", n_columns=y.shape[1]))
     widths = [T.shape[1] for T in sets[0]]
     networks = ReluNetworks(widths, [hidden, y.shape[1]], seed=seed, dtype=y.dtype)
     inputs, watched, new = (torch.as_tensor(_standardized(points, sets[0])) for points in sets)

@@ -26,7 +26,9 @@ __all__ = [
     "RankRule",
     "RankSelection",
     "TailCheck",
+    "cumulative_energy",
     "energy_rank",
+    "leading_singular_values",
     "permutation_null",
     "sequential_rank",
     "tail_check",
@@ -114,9 +116,19 @@ def sequential_rank(values: NDArray, thresholds: NDArray) -> int:
 
 
 def leading_singular_values(matrix: NDArray, k: int) -> NDArray:
-    """Return the k largest singular values, padded with zeros."""
+    """Return the k largest singular values, padded with zeros.
+
+    Those that rounding alone can produce, as from responses that repeat each other, are zero.
+
+    Examples
+    --------
+    >>> column = np.array([[0.1], [0.7]])
+    >>> leading_singular_values(np.hstack([column, -column]), 3)[1:].tolist()
+    [0.0, 0.0]
+    """
     values = np.linalg.svd(matrix, compute_uv=False)[:k]
-    return np.pad(values, (0, k - len(values)))
+    rounding = max(matrix.shape) * np.finfo(float).eps * values[0]
+    return np.pad(np.where(values > rounding, values, 0.0), (0, k - len(values)))
 
 
 def permutation_null(
@@ -124,8 +136,8 @@ def permutation_null(
 ) -> NDArray:
     r"""Leading singular values of :math:`n^{-1} \hat S^\top Y_\pi` over m random permutations.
 
-    All permutations of a chunk go through one matrix product; their singular values
-    are roots of eigenvalues of the small Gram matrices (min(p, q) square).
+    All permutations of a chunk go through one matrix product. Their singular values are not taken
+    from Gram matrices, whose rounding would hide the small ones.
 
     Returns
     -------
@@ -142,10 +154,7 @@ def permutation_null(
         # (n, size, q): column block b holds the rows of Y in the order of permutation b
         permuted = responses[np.stack([rng.permutation(n) for _ in range(size)], axis=1)]
         moments = (S.T @ permuted.reshape(n, size * q) / n).reshape(p, size, q)
-        M = moments.transpose(1, 0, 2)
-        gram = M.transpose(0, 2, 1) @ M if q <= p else M @ M.transpose(0, 2, 1)
-        eigenvalues = np.linalg.eigvalsh(gram)[:, ::-1][:, :k]
-        values = np.sqrt(np.clip(eigenvalues, 0.0, None))
+        values = np.linalg.svd(moments.transpose(1, 0, 2), compute_uv=False)[:, :k]
         null[start : start + size, : values.shape[1]] = values
     return null
 

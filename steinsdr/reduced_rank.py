@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._validation import check_integer, check_matrix, check_responses
 
-__all__ = ["LowRankRegressor", "ReducedRankRegression", "ridge_rrr"]
+__all__ = ["LowRankRegressor", "ReducedRankRegression", "check_penalty", "ridge_rrr"]
 
 
 def ridge_rrr(X: NDArray, Y: NDArray, *, rank: int, alpha: float) -> tuple[NDArray, NDArray]:
@@ -92,12 +92,12 @@ class LowRankRegressor(
     def _centred(self, X: ArrayLike, Y: ArrayLike) -> tuple[NDArray, NDArray]:
         """Return centred X (n, p) and Y (n, q), and remember the means."""
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        responses = check_matrix(check_responses(Y, n_rows=len(points)), "Y")
+        responses = check_matrix(check_responses(Y, n_rows=len(points)), "y")
         rank = check_integer(self.n_components, "n_components", low=1)
         limit = min(points.shape[1], responses.shape[1])
         if rank > limit:
             raise ValueError(
-                f"n_components={rank} but X has {points.shape[1]} column(s) and Y has "
+                f"n_components={rank} but X has {points.shape[1]} column(s) and y has "
                 f"{responses.shape[1]}; expected at most {limit}."
             )
         self._flat = np.asarray(Y).ndim == 1

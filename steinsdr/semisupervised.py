@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._validation import check_responses, split_labeled
 
@@ -60,6 +60,9 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the fitted regressor's score on the labeled rows."""
         check_is_fitted(self, "estimator_")
         points = validate_data(self, X, dtype=np.float64, reset=False)
+        if sample_weight is not None:
+            mask = split_labeled(check_responses(y, n_rows=len(points)))
+            sample_weight = _check_sample_weight(sample_weight, points)[mask]
         return self.estimator_.score(*self._labeled(points, y), sample_weight)
 
     def __sklearn_tags__(self) -> Any:

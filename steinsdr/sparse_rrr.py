@@ -144,7 +144,7 @@ class SparseRRR(LowRankRegressor):
                 f"use less than {limit:g}.",
                 stacklevel=2,
             )
-        elif self.relaxed and alpha > 0:
+        elif self.relaxed and (alpha > 0 or ridge > 0):
             W, V = self._refit(points, responses, ridge)
         self._keep(W, V)
         return self

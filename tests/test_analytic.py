@@ -102,3 +102,20 @@ def test_bad_input_is_named(rng):
         StudentScore(2.0).fit(rng.standard_normal((40, 2)))
     with pytest.raises(ValueError, match="scale must be positive"):
         LaplaceScore(0.0, -1.0).evaluate([[0.0, 1.0]])
+
+
+def test_a_given_mixture_is_kept_whatever_the_seed():
+    X = np.random.default_rng(0).standard_normal((50, 2))
+    parameters = ([0.5, 0.5], [[5.0, 5.0], [-5.0, -5.0]], [np.eye(2), np.eye(2)])
+    seeded, unseeded = (
+        GaussianMixtureScore(*parameters, random_state=seed).fit(X).evaluate(X)
+        for seed in (0, None)
+    )
+    assert np.array_equal(seeded, unseeded)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_collinear_columns_are_refused_whatever_the_rounding(seed):
+    X = np.random.default_rng(seed).standard_normal((60, 3))
+    with pytest.raises(ValueError, match="linear combinations of others"):
+        GaussianScore().fit(np.column_stack([X, X[:, 0] + X[:, 1]]))

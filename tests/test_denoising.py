@@ -159,3 +159,10 @@ def test_bad_parameters_are_named(rng, change, message):
 def test_constant_columns_are_refused(rng):
     with pytest.raises(ValueError, match="constant column"):
         DenoisingScore().fit(np.c_[rng.standard_normal(30), np.ones(30)])
+
+
+def test_new_parameters_leave_a_fit_as_it_is():
+    X = 5.0 * np.random.default_rng(0).standard_normal((60, 2))
+    score = DenoisingScore(epochs=2, hidden=8, random_state=0).fit(X)
+    before = score.evaluate(X)
+    assert np.array_equal(score.set_params(sigma_units="x").evaluate(X), before)

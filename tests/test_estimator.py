@@ -7,10 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr import AdaptiveRank, HardThreshold, LabeledOnly, SteinSDR
@@ -135,7 +137,7 @@ def test_pandas_names_and_set_output(data):
     with pytest.raises(ValueError, match="feature names"):
         sdr.transform(X.rename(columns={"gene0": "other"}))
     constant = X.assign(gene3=1.0)
-    with pytest.raises(ValueError, match=r"constant column.*3"):
+    with pytest.raises(ValueError, match=r"constant column.*gene3"):
         SteinSDR(2).fit(constant, Y)
 
 
@@ -155,6 +157,12 @@ def test_cross_validation_with_unlabeled_rows(data):
     scores = cross_val_score(pipe, data.X, Y, cv=4)
     assert np.isfinite(scores).all()
     assert scores.mean() > 0.1
+    pipe.fit(data.X, Y)
+    Z, weights = pipe[0].transform(data.X), np.arange(len(Y), dtype=float)
+    some = ~np.isnan(Y).any(axis=1)
+    assert pipe[1].score(Z, Y, sample_weight=weights) == pytest.approx(
+        LinearRegression().fit(Z[some], Y[some]).score(Z[some], Y[some], weights[some])
+    )
 
 
 def test_any_object_with_fit_and_evaluate_serves(data):
@@ -171,10 +179,26 @@ def test_any_object_with_fit_and_evaluate_serves(data):
     assert sdr.score_estimator_ is not oracle
 
 
-def test_denoising_by_name(data):
-    sdr = SteinSDR(3, score=DenoisingScore(epochs=5, random_state=0), config="full")
-    assert sdr.fit(data.X, data.Y, data.X_unlabeled).components_.shape == (3, 20)
-    assert SteinSDR(score="denoising").get_params()["score"] == "denoising"
+def test_denoising_by_name():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    fits = [
+        SteinSDR(1, score="denoising", random_state=seed).fit(X, X[:, :1]) for seed in (0, 0, 1)
+    ]
+    assert all(isinstance(fit.score_estimator_, DenoisingScore) for fit in fits)
+    assert np.array_equal(fits[0].scores_, fits[1].scores_)
+    assert not np.array_equal(fits[0].scores_, fits[2].scores_), "the seed reaches the score"
+
+
+@pytest.mark.parametrize(("config", "rows"), [("sup", 400), ("split", 1000), ("full", 1000)])
+def test_the_rank_rule_sees_what_the_configuration_knows(data, config, rows):
+    class Rule(HardThreshold):
+        def select(self, cross_moment, *, X, **others):
+            seen.append(len(X))
+            return super().select(cross_moment, **others)
+
+    seen = []
+    SteinSDR(config=config, rank=Rule(0.1)).fit(data.X, data.Y, data.X_unlabeled)
+    assert seen == [rows]
 
 
 @pytest.mark.parametrize("law", ["isotropic", "ar1"])
@@ -210,7 +234,7 @@ def test_one_covariate_is_its_own_subspace(rng):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_components": 11}, "n_components=11 but X has 20 column.* and Y has 10"),
+        ({"n_components": 11}, "n_components=11 but X has 20 column.* and y has 10"),
         ({"n_components": 0}, "n_components must be an integer at least 1"),
         ({"n_components": "all"}, "n_components must be one of 'auto'"),
         ({"n_components": 2.0}, "n_components must be an integer"),
@@ -262,12 +286,12 @@ def corrupt(X, Y, how):
         ("inf", "Input X contains infinity"),
         ("text", "could not convert"),
         ("constant", r"X has 1 constant column\(s\) \(4\)"),
-        ("short", r"Y has 399 row\(s\) but X has 400"),
+        ("short", r"y has 399 row\(s\) but X has 400"),
         ("one row", "minimum of 2"),
         ("partly nan", "partly NaN .first: row 5"),
-        ("inf response", "Y contains infinity"),
-        ("no labels", r"Y has 0 labeled row\(s\); at least 2"),
-        ("cube", "Y: Found array with dim 3"),
+        ("inf response", "y contains infinity"),
+        ("no labels", r"y has 0 labeled row\(s\); at least 2"),
+        ("cube", "y: Found array with dim 3"),
     ],
 )
 def test_bad_data_are_named(data, how, message):
@@ -292,3 +316,81 @@ def test_unlabeled_covariates_are_checked(data):
 def test_duplicated_rows_are_finite(data):
     X, Y = np.repeat(data.X[:100], 2, axis=0), np.repeat(data.Y[:100], 2, axis=0)
     assert np.isfinite(SteinSDR(3).fit(X, Y).components_).all()
+
+
+@pytest.mark.parametrize("factors", [(1.0, -1.0), (1.0, 1.0), (1.0, 2.0)])
+def test_responses_that_repeat_each_other_add_no_direction(factors):
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        X = rng.standard_normal((200, 4))
+        y = X[:, 0] + 0.2 * rng.standard_normal(200)
+        Y = np.column_stack([factor * y for factor in factors])
+        assert SteinSDR(random_state=0).fit(X, Y).n_components_ == 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e150])
+def test_the_rank_does_not_depend_on_the_unit_of_all_responses(data, unit):
+    expected = SteinSDR(random_state=0).fit(data.X, data.Y).n_components_
+    assert SteinSDR(random_state=0).fit(data.X, unit * data.Y).n_components_ == expected
+
+
+def test_means_of_responses_that_disturb_are_warned_of():
+    # Scores learned elsewhere do not average to zero over the labeled rows.
+    data = simulate("isotropic", n=300, p=20, n_unlabeled=1000)
+    shifted = data.Y + 3 * data.Y.std(axis=0)
+    with pytest.warns(UserWarning, match="center=True"):
+        off = SteinSDR(3, config="split").fit(data.X, shifted, X_unlabeled=data.X_unlabeled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SteinSDR(3, config="split").fit(data.X, data.Y, X_unlabeled=data.X_unlabeled)
+        on = SteinSDR(3, config="split", center=True).fit(
+            data.X, shifted, X_unlabeled=data.X_unlabeled
+        )
+    far, near = (procrustes_distance(sdr.components_.T, data.B) for sdr in (off, on))
+    assert near < 0.7 * far
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.1])
+def test_constant_responses_are_refused(data, value):
+    with pytest.raises(ValueError, match=r"y: every response is constant"):
+        SteinSDR().fit(data.X, np.full((len(data.X), 2), value))
+
+
+def test_units_of_columns_that_decide_are_warned_of(data):
+    X = data.X.copy()
+    X[:, 4] *= 0.01
+    with pytest.warns(UserWarning, match="StandardScaler"):
+        SteinSDR(3).fit(X, data.Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_pipeline(StandardScaler(), SteinSDR(3)).fit(X, data.Y)
+        for law in ("lognormal", "exp_ar1"):  # heavy tails in equal units
+            heavy = simulate(law, n=60, p=30)
+            SteinSDR(3).fit(heavy.X, heavy.Y)
+
+
+def test_unlabeled_columns_are_matched_by_name(data):
+    names = [f"x{j}" for j in range(data.X.shape[1])]
+    frame = pd.DataFrame(data.X, columns=names)
+    with pytest.raises(ValueError, match=r"X_unlabeled: The feature names should match"):
+        SteinSDR(3, config="full").fit(frame, data.Y, X_unlabeled=frame[names[::-1]])
+
+
+def test_a_class_is_no_score_estimator(data):
+    with pytest.raises(ValueError, match="score must be"):
+        SteinSDR(score=TikhonovScore).fit(data.X, data.Y)
+
+
+def test_unlabeled_rows_pass_the_earlier_steps_of_a_pipeline_that_was_told(data):
+    rng = np.random.default_rng(0)
+    units = rng.uniform(1.0, 5.0, data.X.shape[1])
+    extra = rng.standard_normal((300, data.X.shape[1])) * units
+    with config_context(enable_metadata_routing=True):
+        sdr = SteinSDR(3, config="full").set_fit_request(X_unlabeled=True)
+        pipe = make_pipeline(StandardScaler(), sdr, transform_input=["X_unlabeled"])
+        pipe.fit(data.X * units, data.Y, X_unlabeled=extra)
+    scaler = StandardScaler().fit(data.X * units)
+    direct = SteinSDR(3, config="full").fit(
+        scaler.transform(data.X * units), data.Y, X_unlabeled=scaler.transform(extra)
+    )
+    assert np.allclose(np.abs(pipe[-1].components_), np.abs(direct.components_), atol=1e-8)

@@ -305,15 +305,15 @@ def assert_finite(estimator, X, Y):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"Y": np.ones((60, 2))}, r"Y has 2 column\(s\), all constant"),
+        ({"Y": np.ones((60, 2))}, r"y has 2 column\(s\), all constant"),
         ({"X": np.ones((60, 6))}, r"X has 6 column\(s\), all constant"),
         ({"X": np.full((60, 6), np.nan)}, "X contains NaN"),
-        ({"Y": np.full((60, 2), np.nan)}, r"Y has 60 row\(s\) with NaN"),
-        ({"Y": np.full((60, 2), np.inf)}, "Y contains infinity"),
-        ({"Y": np.ones((59, 2))}, r"Y has 59 row\(s\) but X has 60"),
+        ({"Y": np.full((60, 2), np.nan)}, r"y has 60 row\(s\) with NaN"),
+        ({"Y": np.full((60, 2), np.inf)}, "y contains infinity"),
+        ({"Y": np.ones((59, 2))}, r"y has 59 row\(s\) but X has 60"),
         ({"X": np.ones((2, 6)), "Y": np.ones(2)}, "minimum of 3 is required"),
         ({"X": data()[0] * 1e200}, "X holds values too large"),
-        ({"Y": data()[1] * 1e200}, "Y holds values too large"),
+        ({"Y": data()[1] * 1e200}, "y holds values too large"),
         ({"n_components": 7}, "n_components is 7; expected at most 6"),
         ({"n_components": 2, "max_dim": 1}, "n_components is 2; expected at most 1"),
         ({"n_components": 0}, "n_components must be an integer at least 1; got 0"),
@@ -329,9 +329,18 @@ def test_errors_say_what_was_found_and_what_was_expected(method, change, message
     arguments = {"X": X, "Y": Y} | {key: change[key] for key in ("X", "Y") if key in change}
     parameters = {key: value for key, value in change.items() if key not in ("X", "Y")}
     with pytest.raises(ValueError, match=message):
-        method(**parameters).fit(**arguments)
+        method(**parameters).fit(arguments["X"], arguments["Y"])
 
 
 def test_weigh_is_checked():
     with pytest.raises(ValueError, match="weigh must be one of 'first', 'all'; got 'second'"):
         KSIR(weigh="second").fit(*data())
+
+
+def test_a_constant_response_does_not_weigh():
+    data = simulate("isotropic", n=80, p=5)
+    plain, more = (
+        KSIR(2, weigh="all").fit(data.X, Y).components_
+        for Y in (data.Y[:, :3], np.column_stack([data.Y[:, :3], np.full(80, 0.1)]))
+    )
+    np.testing.assert_allclose(plain, more, atol=1e-10)

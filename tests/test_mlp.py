@@ -170,9 +170,9 @@ def test_constant_and_duplicated_columns():
     ("change", "message"),
     [
         (lambda X, Y: (X * np.nan, Y), "contains NaN"),
-        (lambda X, Y: (X, Y * np.nan), r"Y has 80 row\(s\) with NaN"),
-        (lambda X, Y: (X, Y[:-1]), r"Y has 79 row\(s\) but X has 80"),
-        (lambda X, Y: (X, 0 * Y), r"Y has 2 column\(s\), all constant"),
+        (lambda X, Y: (X, Y * np.nan), r"y has 80 row\(s\) with NaN"),
+        (lambda X, Y: (X, Y[:-1]), r"y has 79 row\(s\) but X has 80"),
+        (lambda X, Y: (X, 0 * Y), r"y has 2 column\(s\), all constant"),
         (lambda X, Y: (0 * X, Y), r"X has 5 column\(s\), all constant"),
         (lambda X, Y: (X[:1], Y[:1]), r"1 sample\(s\).*minimum of 2 is required by MLPDir"),
     ],

@@ -15,8 +15,7 @@ from conftest import ROOT
 from patchseq_miniature import DRIVERS, write_miniature
 
 from steinsdr import claims_patchseq, patchseq_results, plotting_genes, plotting_table3
-from steinsdr.claims_simulation import judge, judge_all
-from steinsdr.comparisons import paired_differences, pooled_differences
+from steinsdr.comparisons import TEST_PER_TRAIN, paired_differences, pooled_differences
 from steinsdr.datasets import DATA_VARIABLE, load_patchseq
 from steinsdr.evaluation import evaluate_reduction, watch_reductions
 from steinsdr.experiments.fingerprint import code_hash
@@ -24,6 +23,8 @@ from steinsdr.ledger import Ledger
 from steinsdr.patchseq import N_GENES
 from steinsdr.patchseq_chapter import Chapter
 from steinsdr.prediction import predict_from_reductions
+from steinsdr.preprocessing import CPMLog
+from steinsdr.sentences import judge, judge_all
 
 RESULTS = ROOT / "book" / "results"
 
@@ -130,6 +131,11 @@ def test_prediction_names_what_is_wrong(rng):
     T = rng.standard_normal((20, 2))
     with pytest.raises(ValueError, match="T_stop holds 2 reduction"):
         predict_from_reductions([T], T, [T, T], T, [T])
+    with pytest.raises(ValueError, match=r"Y_stop has 1 column\(s\); expected 2"):
+        predict_from_reductions([T], T, [T], T[:, :1], [T])
+    for name, targets in (("Y_train", (np.nan * T, T)), ("Y_stop", (T, np.nan * T))):
+        with pytest.raises(ValueError, match=f"{name}: .*NaN"):
+            predict_from_reductions([T], targets[0], [T], targets[1], [T])
     with pytest.raises(ValueError, match="watched is empty"):
         watch_reductions([T], T, [])
 
@@ -200,6 +206,14 @@ def test_growth_claims_follow_the_columns(own):
     assert judge(claims["labels-help"], planted, "mean")[0] == "does not hold"
 
 
+def test_abstract_speaks_of_the_core_methods(own):
+    claim = next(c for c in claims_patchseq.CLAIMS if c.label == "abstract-prediction")
+    assert judge(claim, own, "mean") == ("does not hold", "0 of 6"), "NN-split is behind the MLP"
+    planted = own.copy()
+    planted.loc[planted.method.isin(["SIR", "csOPG", "KSIR", "MLP"]), "mean"] += 10.0
+    assert judge(claim, planted, "mean")[0] == "holds"
+
+
 def test_incomplete_columns_are_missing(own):
     partial = own.copy()
     partial.loc[partial.index[partial.table == "table3"][0], "mean"] = np.nan
@@ -223,10 +237,21 @@ def test_paired_differences_by_hand():
     pooled = pooled_differences(rows, "a")
     assert pooled.loc["b", "difference"] == pytest.approx(0.2)
     assert pooled.loc["b", "error"] == pytest.approx(0.1 / np.sqrt(3)), "columns count once"
+    corrected = 0.1 * np.sqrt(1 / 3 + TEST_PER_TRAIN)
+    assert pooled.loc["b", "corrected"] == pytest.approx(corrected)
+    independent = pooled_differences(rows, "a", test_per_train=0.0)
+    pd.testing.assert_series_equal(
+        independent["corrected"], independent["error"], check_names=False
+    )
+    with pytest.raises(ValueError, match="test_per_train is -1"):
+        pooled_differences(rows, "a", test_per_train=-1.0)
     lacking = rows[~((rows.method == "b") & (rows.rep == 0) & (rows.gamma == 0.1))]
     assert pooled_differences(lacking, "a").loc["b", "partitions"] == 2
     with pytest.raises(ValueError, match="reference is 'c'"):
         paired_differences(rows, "c")
+    renamed = rows.rename(columns={"train_ratio": "law", "gamma": "n", "mse_rhat": "distance"})
+    other = paired_differences(renamed, "a", measure="distance", columns=["law", "n"])
+    np.testing.assert_array_equal(other["difference"], table["difference"])
 
 
 # Figures.
@@ -239,8 +264,9 @@ def test_figures_of_table_3(own):
     assert len(fig.axes[0].lines) >= 10
     assert len(plotting_table3.plot_ranks(own).get_xticklabels()) == 10
     table = plotting_table3.printed_table3(own, 0.8)
-    assert table.shape == (10, 9)
-    assert table.loc["MLP", "γ=0.1 rank"] == "12.0\u00a0|\u00a012.0\u00a0✓"
+    assert table.shape == (10, 10)
+    assert table.loc["MLP", ("γ = 0.1", "rank")] == "12.0 | 12.0 ✓"
+    assert set(table[("", "parts")]) == {"100"}
     with pytest.raises(ValueError, match=r"train_ratio is 0\.5"):
         plotting_table3.printed_table3(own, 0.5)
     with pytest.raises(ValueError, match="methods has"):
@@ -284,6 +310,25 @@ def test_chapter_draws_from_data(mini, tmp_path):
     names = list(mini.ephys.columns[:2])
     chapter.overlays(names)
     chapter.bibiplot((1, 2))
+
+
+def test_expression_counts_silent_cells_and_is_found_again(mini, tmp_path):
+    described = Chapter(tmp_path, mini).expression(tmp_path)
+    gene = described.index[0]
+    assert described["zeros"][gene] == sum(mini.counts[gene] == 0) / 200
+    logs = pd.Series(CPMLog().fit_transform(mini.counts)[:, mini.counts.columns.get_loc(gene)])
+    # pandas divides by n - 1 and the like: 2% at 200 cells
+    assert described["skewness"][gene] == pytest.approx(logs.skew(), rel=0.02)
+    Chapter(tmp_path, mini).store_expression(tmp_path)
+    stored = Chapter(tmp_path, data=False).expression(tmp_path)
+    pd.testing.assert_frame_equal(stored, described, rtol=1e-5)  # six digits are stored
+
+
+def test_stored_expression_is_of_the_selected_genes():
+    stored = Chapter(RESULTS, data=False).expression(RESULTS)
+    genes = patchseq_results.read("genes", RESULTS)
+    assert set(stored.index) == set(genes[genes["selected"]]["gene"])
+    assert stored["zeros"].between(0, 1).all()
 
 
 def test_chapter_falls_back_loudly(tmp_path, monkeypatch, capsys):

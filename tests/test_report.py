@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_linnerud
+from sklearn.model_selection import KFold
 
 from steinsdr import SteinSDR
-from steinsdr.report import Reduction, analyze, parse_names, read_table
+from steinsdr.moments import SteinDiagnostics
+from steinsdr.report import Reduction, analyze, page, parse_names, read_table
 from steinsdr.report.bootstrap import aligned, bootstrap
 from steinsdr.report.checks import check_data, explained_by_others
 from steinsdr.report.comparison import compare
 from steinsdr.report.findings import unevenness
 from steinsdr.report.frames import read_frame
+from steinsdr.report.reduction import PERMUTATIONS
+from steinsdr.report.verdict import judge
 from steinsdr.scores import TikhonovScore
 from steinsdr.subspace import procrustes_distance
 
@@ -202,6 +208,8 @@ def test_wrong_files(tmp_path):
             read_frame(path)
     with pytest.raises(ValueError, match="data: there is no file"):
         read_frame(tmp_path / "missing.csv")
+    with pytest.raises(ValueError, match="is a folder; expected a file"):
+        read_frame(tmp_path)
     with pytest.raises(ValueError, match=r"ends in '.xlsx'; expected one of .csv, .tsv, .parquet"):
         read_frame(tmp_path / "book.xlsx")
 
@@ -390,6 +398,74 @@ def test_verdict_follows_the_data(frame, rng, change, level, kinds):
         assert set(top.index) == set("abc")
 
 
+@pytest.fixture(scope="module")
+def usable():
+    """An analysis without any finding, whose parts are then replaced one by one."""
+    frame = simulated(np.random.default_rng(0))
+    analysis = analyze(read_table(frame, "y1,y2"), n_bootstrap=20)
+    assert analysis.verdict.findings == ()
+    return analysis
+
+
+def judged(analysis, **parts):
+    names = ("table", "checks", "reduction", "diagnostics", "spectrum", "pvalues", "comparison")
+    values = {name: parts.get(name, getattr(analysis, name)) for name in names}
+    verdict = judge(**values, resampled=parts.get("bootstrap", analysis.bootstrap))
+    return verdict.level, {finding.kind for finding in verdict.findings}
+
+
+@pytest.mark.parametrize(
+    ("share", "level", "kinds"),
+    [(0.3, "usable", set()), (0.5, "with care", {"stability"}), (0.8, "not usable", {"stability"})],
+)
+def test_resampled_subspaces_that_move_are_said(usable, share, level, kinds):
+    distances = np.full_like(usable.bootstrap.distances, share * usable.bootstrap.chance)
+    assert judged(usable, bootstrap=replace(usable.bootstrap, distances=distances)) == (
+        level,
+        kinds,
+    )
+
+
+@pytest.mark.parametrize(
+    ("mean", "diagonal"),
+    [
+        ([0.0, 0.0], [0.1, 0.1]),  # shrunk to nothing
+        ([0.0, 0.0], [2.0, 2.0]),  # too large
+        ([0.0, 0.0], [0.2, 1.4]),  # uneven
+        ([0.5, 0.0], [1.0, 1.0]),  # not centred
+    ],
+)
+def test_a_score_that_is_none_is_said(usable, mean, diagonal):
+    diagnostics = SteinDiagnostics(mean=np.array(mean), identity=np.diag(diagonal))
+    assert judged(usable, diagnostics=diagnostics) == ("with care", {"score"})
+
+
+def test_a_better_competitor_is_said(rng):
+    frame = simulated(rng)
+    analysis = analyze(read_table(frame, "y1,y2"), components=1, n_bootstrap=0)
+    found = {finding.kind: finding.text for finding in analysis.verdict.findings}
+    assert "all predictors" in found["competitor"]
+
+
+def test_differences_that_do_not_show_are_not_clear(rng):
+    frame = simulated(rng, noise=0.01).assign(y2=lambda f: f["b"])
+    frame["y1"] = frame["a"] + 0.01 * rng.standard_normal(len(frame))
+    analysis = analyze(read_table(frame, "y1,y2"), n_bootstrap=0)
+    gap, _ = analysis.comparison.difference("SteinSDR", "all predictors")
+    assert abs(gap) < 0.005
+    assert "no clear difference" in str(analysis.verdict)
+
+
+def test_heavy_tails_take_the_energy_rule_and_p_values_count_the_data(rng):
+    frame = simulated(rng)
+    analysis = analyze(read_table(frame, "y1,y2"), n_bootstrap=0)
+    assert analysis.spectrum.method == "permutation"
+    assert analysis.pvalues[0] == 1 / (1 + PERMUTATIONS)
+    frame[list("abcde")] = np.exp(1.5 * frame[list("abcde")])
+    heavy = analyze(read_table(frame, "y1,y2"), n_bootstrap=0)
+    assert heavy.spectrum.method == "energy"
+
+
 def test_collinear_columns_are_named_and_whitening_finds_the_direction():
     # s1 and s2 nearly determine each other, sex is binary: data with trouble of their own.
     frame = load_diabetes(as_frame=True, scaled=False).frame
@@ -433,3 +509,74 @@ def test_unlabeled_rows_take_part_when_asked(rng):
 def test_wrong_requests(frame, arguments, words):
     with pytest.raises(ValueError, match=words):
         analyze(read_table(frame, "y1,y2"), **arguments)
+
+
+def test_a_reduction_minds_the_names_of_columns(frame):
+    X = frame[list("abcde")]
+    fit = Reduction(2, lam=1e-2).fit(X, frame[["y1", "y2"]])
+    with pytest.raises(ValueError, match="feature names should match"):
+        fit.transform(X[list("edcba")])
+    with pytest.raises(ValueError, match=r"constant column\(s\) \(d\)"):
+        Reduction(2).fit(X.assign(d=1.0), frame[["y1", "y2"]])
+
+
+def test_a_header_that_repeats_itself_is_told(frame, tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text(frame.to_csv(index=False).replace("b,c", "a,c", 1))
+    with pytest.raises(ValueError, match=r"data: cannot read .*several columns are named 'a'"):
+        read_table(path, "y1")
+
+
+def test_duplicated_names_are_told(frame):
+    twice = pd.concat([frame, frame[["y1"]]], axis=1)
+    with pytest.raises(ValueError, match="responses: 2 columns are named 'y1'"):
+        read_table(twice, "y1")
+
+
+def test_responses_that_repeat_each_other_show_one_direction(rng):
+    frame = simulated(rng).assign(y2=lambda f: -f["y1"])
+    analysis = analyze(read_table(frame, ["y1", "y2"]), n_bootstrap=0)
+    assert analysis.n_components == 1
+    given = analyze(read_table(frame, ["y1", "y2"]), components=2, n_bootstrap=0)
+    assert given.spectrum.singular_values[1] == 0.0
+    assert given.pvalues[1] == 1.0
+
+
+def test_a_column_that_a_fold_leaves_constant_is_named(rng):
+    frame = simulated(rng, n=60).assign(d=0.0)
+    frame.loc[:4, "d"] = 1.0
+    X, Y = frame[list("abcde")], frame[["y1", "y2"]]
+    seed = next(  # one that puts the five rows into one fold
+        seed
+        for seed in range(1000)
+        if set(range(5)) <= set(next(KFold(2, shuffle=True, random_state=seed).split(X))[1])
+    )
+    with pytest.raises(ValueError, match="X: column 'd' has a single value"):
+        compare(Reduction(1, lam=1e-2), X, Y, folds=2, seed=seed)
+
+
+def test_resampling_redraws_unlabeled_rows_too(rng):
+    frame = simulated(rng, n=60)
+    X, Y = frame[list("abcde")].to_numpy(), frame[["y1", "y2"]].to_numpy()
+    more = rng.standard_normal((40, 5))
+    more[:, 4] = 0.0
+    more[0, 4] = 1.0  # absent from about every third resample
+    fit = Reduction(1, lam=1e-2, config="split", scale="standardize").fit(X, Y, more)
+    assert np.isfinite(bootstrap(fit, X, Y, more, n_resamples=20, seed=0).distances).all()
+
+
+def test_the_seed_reaches_the_folds_of_lambda(frame):
+    X, Y = frame[list("abcde")], frame[["y1", "y2"]]
+    curves = [
+        Reduction(2, random_state=seed).fit(X, Y).sdr_.score_estimator_.objective_
+        for seed in (0, 0, 1)
+    ]
+    assert np.array_equal(curves[0], curves[1])
+    assert not np.array_equal(curves[0], curves[2])
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1.2e-9, "1.2e−09"), (-3e-4, "−3.0e−04"), (0.0, "0.000"), (12.3, "12.3")]
+)
+def test_numbers_of_the_page(value, shown):
+    assert page._number(value) == shown

@@ -18,6 +18,7 @@ from steinsdr.baselines._slices import compressed, slice_indicators, whiten
 from steinsdr.experiments._calibration import cells
 from steinsdr.experiments.calibrate_sir import measure
 from steinsdr.simulation import simulate
+from steinsdr.streams import BASE_SEED
 from steinsdr.subspace import principal_angles, procrustes_distance
 
 SLICINGS = [{}, {"slicing": "projective", "n_projections": 30, "random_state": 0}]
@@ -250,6 +251,17 @@ def test_recorded_calibration_supports_the_defaults():
     assert (others.groupby("reading")["z"].agg(lambda z: z.abs().max()) > 3).all()
 
 
+@pytest.mark.slow
+def test_a_recorded_calibration_is_recomputed():
+    table = pd.read_csv(ROOT / "book" / "results" / "calibration_sir.csv")
+    cell = next(iter(cells("SIR")))
+    stored = table[(table.table == 1) & (table.law == cell.law) & (table.n == cell.n)]
+    runs = [measure(cell, BASE_SEED + k) for k in range(stored["reps"].iloc[0])]
+    for row in stored.itertuples():
+        mean = np.mean([run[row.reading, row.n_slices] for run in runs])
+        assert mean == pytest.approx(row.mean, abs=1e-4)
+
+
 def test_calibration_measures_what_it_records():
     first = next(cell for cell in cells("SIR") if (cell.law, cell.n) == ("isotropic", 100))
     design = simulate("isotropic", 100, seed=42)
@@ -313,11 +325,11 @@ def altered(array, value):
         (lambda X, Y: (altered(X, np.nan), Y), "contains NaN"),
         (lambda X, Y: (altered(X, np.inf), Y), "contains infinity"),
         (lambda X, Y: (altered(X, 1e200), Y), "X holds values too large"),
-        (lambda X, Y: (X, altered(Y, np.nan)), r"Y has 1 row\(s\) with NaN"),
-        (lambda X, Y: (X, altered(Y, np.inf)), "Y: Input Y contains infinity"),
-        (lambda X, Y: (X, Y[:-1]), r"Y has 199 row\(s\) but X has 200"),
+        (lambda X, Y: (X, altered(Y, np.nan)), r"y has 1 row\(s\) with NaN"),
+        (lambda X, Y: (X, altered(Y, np.inf)), "y: Input y contains infinity"),
+        (lambda X, Y: (X, Y[:-1]), r"y has 199 row\(s\) but X has 200"),
         (lambda X, Y: (X, None), "requires y to be passed"),
-        (lambda X, Y: (X, np.ones_like(Y)), r"Y has 3 column\(s\), all constant"),
+        (lambda X, Y: (X, np.ones_like(Y)), r"y has 3 column\(s\), all constant"),
         (lambda X, Y: (np.full_like(X, 0.1), Y), r"X has 6 column\(s\), all constant"),
         (lambda X, Y: (X[:3], Y[:3]), r"3 sample\(s\).*minimum of 4 is required by SIR"),
     ],

@@ -202,9 +202,9 @@ def test_bad_settings_are_named(model, message, rng):
 
 def test_bad_data_are_named(rng):
     X, Y = planted(rng, n=20)
-    with pytest.raises(ValueError, match=r"Y has 19 row\(s\) but X has 20"):
+    with pytest.raises(ValueError, match=r"y has 19 row\(s\) but X has 20"):
         SparseRRR(1).fit(X, Y[:-1])
-    with pytest.raises(ValueError, match=r"Y: .*NaN"):
+    with pytest.raises(ValueError, match=r"y: .*NaN"):
         SparseRRR(1).fit(X, np.where(Y > 1, np.nan, Y))
 
 
@@ -267,3 +267,12 @@ def test_no_leak_where_the_choice_is_clear(rng):
     leak = selection_leak(X, Y, rows[:200], rows[200:], n_features=6, rank=2)
     assert leak.gap == 0.0
     assert leak.shared == 6
+
+
+def test_without_selection_the_ridge_still_counts():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((40, 5))
+    Y = X[:, :2] + 0.1 * rng.standard_normal((40, 2))
+    none, tiny = (SparseRRR(2, alpha=alpha, ridge=10.0).fit(X, Y) for alpha in (0.0, 1e-10))
+    assert np.allclose(none.coef_, tiny.coef_, atol=1e-6)
+    assert np.abs(none.coef_).max() < 0.5 * np.abs(SparseRRR(2, alpha=0.0).fit(X, Y).coef_).max()

@@ -181,3 +181,13 @@ def test_a_fit_warns_of_nothing(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TikhonovScore().fit(rng.standard_normal((100, 5)))
+
+
+def test_a_path_and_new_parameters_leave_a_fit_as_it_is():
+    X = np.random.default_rng(3).standard_normal((80, 3))
+    score = TikhonovScore(lam=1e-3).fit(X)
+    before, density = score.evaluate(X), score.log_density(X)
+    score.path(10 * X + 3, [1e-2])
+    score.set_params(lam=1.0)
+    assert np.array_equal(score.evaluate(X), before)
+    assert np.array_equal(score.log_density(X), density)

@@ -49,10 +49,10 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         n_missing = int(np.isnan(responses).any(axis=1).sum())
         if n_missing:
             raise ValueError(
-                f"Y has {n_missing} row(s) with NaN; this method uses no unlabeled points, "
-                "so leave those rows out of X and Y."
+                f"y has {n_missing} row(s) with NaN; this method uses no unlabeled points, "
+                "so leave those rows out of X and y."
             )
-        for name, array in (("X", points), ("Y", responses)):
+        for name, array in (("X", points), ("y", responses)):
             with np.errstate(over="ignore"):
                 if not np.isfinite(np.square(array).sum()):
                     raise ValueError(

@@ -30,15 +30,15 @@ class MaveTransformer(DirectionTransformer):
     ) -> dict[int, NDArray]:
         """Return for d = 1..max_dim a basis (s, d) in the coordinates of whitened predictors."""
 
-    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the directions for every dimension and choose one of them.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
             Predictors, n >= 3. A constant column gets zero loadings.
-        Y : array-like of shape (n,) or (n, q)
-            Responses; one of them at least must vary.
+        y : array-like of shape (n,) or (n, q)
+            Responses Y; one of them at least must vary.
 
         Returns
         -------
@@ -47,11 +47,11 @@ class MaveTransformer(DirectionTransformer):
         Raises
         ------
         ValueError
-            If X or Y hold NaN or infinity, differ in length, have fewer than 3 rows or
+            If X or y hold NaN or infinity, differ in length, have fewer than 3 rows or
             no column that varies; or if a parameter is out of range.
         """
         self._check_parameters()
-        X, Y = self._check_data(X, Y, min_rows=3)
+        X, Y = self._check_data(X, y, min_rows=3)
         predictors = prepare_predictors(X, Y, screen=self.screen)
         max_dim = min(self.max_dim, predictors.rank)
         if self.n_components != "auto" and self.n_components > max_dim:

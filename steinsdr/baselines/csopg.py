@@ -74,6 +74,8 @@ class CSOPG(MaveTransformer):
       which uses its raw scale.
     - For 200 <= n < 300 the package decides ties between anchors by rounding and disagrees with
       itself when columns are reordered; here the first of two tied points is taken.
+    - The cross-validation, like the package's, takes distances below about 1e-12 for ties: X in
+      such units selects too few dimensions.
     - A constant column makes the package return NaN. Here it gets loadings of zero, and so do
       directions in which the kept columns do not vary.
 

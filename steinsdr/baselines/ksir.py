@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import check_choice
+from .._validation import check_choice, varying_columns
 from ._mave import MaveTransformer
 from ._opg import LocalGradients, leading_eigenvectors
 from ._prepare import IndicatorResponses, Predictors
@@ -111,8 +111,8 @@ class KSIR(MaveTransformer):
     ) -> dict[int, NDArray]:
         V, m = Y, 1
         if self.weigh == "all":
-            deviation = np.std(Y, axis=0, ddof=1)
-            V = Y[:, deviation > 0] / deviation[deviation > 0]
+            V = Y[:, varying_columns(Y)]
+            V = V / np.std(V, axis=0, ddof=1)
             m = min(V.shape[1], len(V) // 2)
         gradients = LocalGradients(predictors.whitened, responses.working, reuse=False)
         basis = leading_eigenvectors(gradients.outer_product(V, m), max_dim, null=predictors.null)

@@ -110,15 +110,15 @@ class MLPDirections(DirectionTransformer):
         self.rank = rank
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the network and decompose its first layer.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
             Predictors, n >= 2; one column at least must vary.
-        Y : array-like of shape (n,) or (n, q)
-            Responses; one of them at least must vary.
+        y : array-like of shape (n,) or (n, q)
+            Responses Y; one of them at least must vary.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class MLPDirections(DirectionTransformer):
             a parameter is out of range, or ``n_components`` exceeds the columns that vary.
         """
         self._check_parameters()
-        points, responses = self._check_data(X, Y, 2)
+        points, responses = self._check_data(X, y, 2)
         varies = varying_columns(points)
         rule = self._rank_rule(DominanceRank())
         seed = int(check_random_state(self.random_state).randint(2**31))

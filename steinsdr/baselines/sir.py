@@ -77,7 +77,8 @@ class SIR(DirectionTransformer):
     :math:`E(x \mid B^\top x)` is not linear, as for skewed x. Where p approaches n, whitening turns
     noise into signal: p = n is the worst case, worse than fewer rows. With p >= n the
     pseudo-inverse keeps everything finite, but the estimate then depends on the units of X.
-    Constant columns get zero loadings, duplicated ones equal loadings.
+    Constant columns get zero loadings, duplicated ones equal loadings. A column whose spread is
+    below about 1e-12 of the largest counts as constant.
 
     Under light tails Algorithm 3 overestimates r >= 3: it permutes without removing the directions
     already found.
@@ -121,15 +122,15 @@ class SIR(DirectionTransformer):
         self.null = null
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the central subspace.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
             Predictors, n >= 4; one column at least must vary.
-        Y : array-like of shape (n,) or (n, q)
-            Responses; one of them at least must vary.
+        y : array-like of shape (n,) or (n, q)
+            Responses Y; one of them at least must vary.
 
         Raises
         ------
@@ -143,7 +144,7 @@ class SIR(DirectionTransformer):
         check_choice(self.null, "null", NULLS)
         check_integer(self.n_slices, "n_slices", low=2)
         check_integer(self.n_projections, "n_projections", low=1)
-        points, responses = self._check_data(X, Y, MIN_ROWS)
+        points, responses = self._check_data(X, y, MIN_ROWS)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
 
         n = len(points)
@@ -156,7 +157,7 @@ class SIR(DirectionTransformer):
         self.eigenvalues_ = s**2
         visible = int(np.sum(s > max(M.shape) * np.finfo(float).eps))
         if not visible:
-            raise ValueError("Y: all slices have the same mean of X, so SIR shows no direction.")
+            raise ValueError("y: all slices have the same mean of X, so SIR shows no direction.")
         self.n_components_ = self._choose_dimension(
             self._rule(sliced),
             M,

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from .._validation import check_choice, check_integer
 from ..estimator import CONFIGS
 from ..moments import SteinDiagnostics, stein_diagnostics
-from ..rank import RankSelection, cumulative_energy, permutation_null
+from ..rank import (
+    RankSelection,
+    cumulative_energy,
+    leading_singular_values,
+    permutation_null,
+)
 from .bootstrap import Bootstrap, bootstrap
 from .checks import DataChecks, check_data
 from .comparison import Comparison, compare
@@ -201,7 +206,11 @@ def analyze(
 def _spectrum(reduction: Reduction, Y: NDArray, seed: int) -> tuple[RankSelection, NDArray]:
     """Compare the singular values with permuted responses, whatever rule chose the rank."""
     sdr, chosen = reduction.sdr_, reduction.sdr_.rank_
-    values = sdr.singular_values_ if chosen is None else chosen.singular_values
+    values = (
+        leading_singular_values(sdr.cross_moment_, len(sdr.singular_values_))
+        if chosen is None
+        else chosen.singular_values
+    )
     null = None if chosen is None else chosen.null
     if null is None:
         rng = np.random.default_rng([seed, 1])

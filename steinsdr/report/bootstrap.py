@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from tqdm import tqdm
 
-from .._validation import check_integer
+from .._validation import check_integer, varying_columns
 from ..subspace import chance_distance, orthonormalize, procrustes_distance
 from .reduction import Reduction, unit_columns
 
@@ -110,10 +110,10 @@ def bootstrap(
     loadings = np.empty((n_resamples, *reduction.loadings_.shape))
     distances = np.empty(n_resamples)
     for b in tqdm(range(n_resamples), desc="bootstrap", disable=not progress, leave=False):
-        rows = _draw(X, Y, rng)
+        rows = _draw(rng, X, Y)
         more = X_unlabeled
         if more is not None and len(more):
-            more = more[rng.integers(len(more), size=len(more))]
+            more = more[_draw(rng, more)]
         fit = clone(base).fit(X[rows], Y[rows], more)
         # Weights per unit of the raw columns, then per sd of all rows.
         raw = fit.loadings_ / fit.coordinates_.sd[:, None]
@@ -126,11 +126,12 @@ def bootstrap(
     return Bootstrap(loadings, low, high, distances, chance)
 
 
-def _draw(X: NDArray, Y: NDArray, rng: np.random.Generator) -> NDArray:
-    """Return row numbers drawn with replacement, such that every column varies."""
+def _draw(rng: np.random.Generator, *tables: NDArray) -> NDArray:
+    """Return row numbers drawn with replacement, such that every column that varies still does."""
+    varying = [table[:, varying_columns(table)] for table in tables]
     while True:
-        rows = rng.integers(len(X), size=len(X))
-        if (np.ptp(X[rows], axis=0) > 0).all() and (np.ptp(Y[rows], axis=0) > 0).all():
+        rows = rng.integers(len(tables[0]), size=len(tables[0]))
+        if all(varying_columns(table[rows]).all() for table in varying):
             return rows
 
 

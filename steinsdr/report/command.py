@@ -41,10 +41,15 @@ def add_command(commands: Any) -> None:
 
 
 def _fit(options: argparse.Namespace) -> int:
+    import matplotlib
+
+    matplotlib.use("Agg")  # a terminal may have no display
     from .analysis import analyze
+    from .files import make_folder, write_report
     from .table import read_table
 
     components = _components(options.components)
+    make_folder(options.out)  # before minutes of work
     table = read_table(
         options.data,
         options.response,
@@ -64,11 +69,6 @@ def _fit(options: argparse.Namespace) -> int:
         seed=options.seed,
         progress=not options.quiet,
     )
-    import matplotlib
-
-    matplotlib.use("Agg")  # a terminal may have no display
-    from .files import write_report
-
     print(analysis.verdict)
     print(f"written to {write_report(analysis, options.out)[0]}")
     return 0

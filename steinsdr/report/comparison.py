@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from tqdm import tqdm
 
-from .._validation import check_integer
+from .._validation import check_integer, varying_columns
 from ..baselines import SIR
 from .reduction import Reduction
 
@@ -130,6 +130,7 @@ def compare(
     ):
         scale_x = StandardScaler().fit(points[train])
         scale_y = StandardScaler().fit(responses[train])
+        _check_fold(X.iloc[train], Y.iloc[train])
         stein = clone(reduction).fit(points[train], responses[train], more)
         r = stein.loadings_.shape[1]
         dimensions.append(r)
@@ -156,10 +157,22 @@ def compare(
     return Comparison(r2, loss, tuple(dimensions))
 
 
+def _check_fold(X: pd.DataFrame, Y: pd.DataFrame) -> None:
+    """Raise if a column varies in no row outside a fold, naming it."""
+    for name, part in (("X", X), ("Y", Y)):
+        constant = part.columns[~varying_columns(part.to_numpy())]
+        if len(constant):
+            raise ValueError(
+                f"{name}: column {constant[0]!r} has a single value in the rows outside a fold, so "
+                "nothing can be learned of it there. Drop it, or use more folds or another seed."
+            )
+
+
 def _others(x: NDArray, y: NDArray, r: int, seed: int) -> dict[str, Callable[[NDArray], NDArray]]:
-    """Return the fitted competitors' maps to r dimensions."""
+    """Return the fitted competitors' maps to r dimensions, or to as many as SIR sees."""
+    visible = int((SIR(1, random_state=seed).fit(x, y).eigenvalues_ > np.finfo(float).eps).sum())
     return {
-        "SIR": SIR(r, random_state=seed).fit(x, y).transform,
+        "SIR": SIR(min(r, visible), random_state=seed).fit(x, y).transform,
         "PLS": PLSRegression(r, scale=False).fit(x, y).transform,
         "PCA": PCA(r).fit(x).transform,
     }

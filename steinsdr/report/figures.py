@@ -18,6 +18,7 @@ __all__ = [
     "plot_score",
     "plot_singular_values",
     "plot_summaries",
+    "shortened",
 ]
 
 MOST_NAMES = 30  # predictors whose names fit into a figure

@@ -17,7 +17,7 @@ from .analysis import Analysis
 from .findings import unevenness
 from .page import page
 
-__all__ = ["draw", "summary", "write_report"]
+__all__ = ["draw", "make_folder", "summary", "write_report"]
 
 FIGURES = {
     "predictors": figures.plot_predictors,
@@ -99,6 +99,16 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def make_folder(folder: str | Path) -> Path:
+    """Make the folder of a report and return its path; ValueError if that cannot be."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"out: cannot make the folder {str(path)!r}: {error.strerror}.") from error
+    return path
+
+
 def write_report(analysis: Analysis, folder: str | Path) -> list[Path]:
     """Write index.html, loadings.csv, reduced.csv, summary.json and the figures into a folder.
 
@@ -114,13 +124,7 @@ def write_report(analysis: Analysis, folder: str | Path) -> list[Path]:
     ValueError
         If the folder cannot be made.
     """
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(
-            f"out: cannot make the folder {str(folder)!r}: {error.strerror}."
-        ) from error
+    folder = make_folder(folder)
     pictures = draw(analysis)
     texts = {
         "index.html": page(analysis, pictures),

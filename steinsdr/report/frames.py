@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -50,10 +51,13 @@ def listed(names: Iterable[object], most: int = 8) -> str:
 
 
 def check_columns(frame: pd.DataFrame, names: Sequence[str], argument: str) -> None:
-    """Raise if a name is no column of the frame, with close matches and what there is."""
+    """Raise if a name is not that of one column, with close matches and what there is."""
     for name in names:
-        if name in frame.columns:
+        found = int((frame.columns == name).sum())
+        if found == 1:
             continue
+        if found:
+            raise ValueError(f"{argument}: {found} columns are named {name!r}; rename them.")
         known = [str(column) for column in frame.columns]
         lower = {column.lower(): column for column in reversed(known)}
         close = difflib.get_close_matches(name.strip().lower(), lower, n=3, cutoff=0.6)
@@ -82,6 +86,8 @@ def read_frame(path: str | Path, argument: str = "data") -> pd.DataFrame:
     """
     path = Path(path)
     suffix = path.suffix.lower()
+    if path.is_dir():
+        raise ValueError(f"{argument}: {str(path)!r} is a folder; expected a file.")
     if suffix not in SUFFIXES:
         raise ValueError(
             f"{argument}: {path.name!r} ends in {suffix or 'no suffix'!r}; expected one of "
@@ -106,9 +112,14 @@ def read_frame(path: str | Path, argument: str = "data") -> pd.DataFrame:
 
 
 def _read_text(path: Path, suffix: str) -> pd.DataFrame:
-    with path.open(encoding="utf-8-sig") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
-    delimiter = "\t" if suffix == ".tsv" else max(DELIMITERS, key=header.count)
+        delimiter = "\t" if suffix == ".tsv" else max(DELIMITERS, key=header.count)
+        file.seek(0)
+        names = next(csv.reader(file, delimiter=delimiter, skipinitialspace=True), [])
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:  # pandas would rename them
+        raise ValueError(f"several columns are named {listed(twice)}; rename them.")
     return pd.read_csv(path, sep=delimiter, encoding="utf-8-sig", skipinitialspace=True)
 
 

@@ -243,5 +243,7 @@ def _cell(value: object) -> str:
 def _number(value: float) -> str:
     if not np.isfinite(value):
         return "–"
+    if 0 < abs(value) < 0.001:
+        return f"{value:.1e}".replace("-", "−")
     digits = max(0, 2 - int(np.floor(np.log10(max(abs(value), 0.01)))))
     return f"{value:.{min(digits, 3)}f}".replace("-", "−")

@@ -8,9 +8,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_choice, check_matrix, check_responses
+from .._validation import check_choice, check_matrix, check_not_constant, check_responses
 from ..estimator import SteinSDR
 from ..rank import AdaptiveRank
 from ..scores import TikhonovScore
@@ -148,10 +148,12 @@ class Reduction(BaseEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, Y: ArrayLike, X_unlabeled: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, X_unlabeled: ArrayLike | None = None) -> Self:
         """Estimate the directions from predictors (n, p) and complete responses (n, q)."""
-        points = check_matrix(X, "X", min_rows=2)
-        responses = check_responses(Y, n_rows=len(points))
+        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        responses = check_responses(y, n_rows=len(points))
+        check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
+        check_not_constant(responses, "y")
         n, p = points.shape
         check_choice(self.scale, "scale", SCALES)
         enough = n >= WHITEN_ROWS * p
@@ -165,7 +167,7 @@ class Reduction(BaseEstimator):
             extra = self.coordinates_.forward(more)
             seen = np.vstack([points, more]) if self.config != "sup" else points
         base = TikhonovScore(tol=self.tol)
-        score: Any = TikhonovScoreCV(estimator=base)
+        score: Any = TikhonovScoreCV(estimator=base, random_state=self.random_state)
         if self.lam is not None:
             score = base.set_params(lam=self.lam)
         self.sdr_ = SteinSDR(
@@ -199,7 +201,7 @@ class Reduction(BaseEstimator):
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the reduced predictors (n, r): standardized predictors times ``loadings_``."""
         check_is_fitted(self, "loadings_")
-        points = check_matrix(X, "X", n_columns=len(self.loadings_))
+        points = validate_data(self, X, dtype=np.float64, reset=False)
         return (points - self.coordinates_.mean) / self.coordinates_.sd @ self.loadings_
 
 

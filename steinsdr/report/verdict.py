@@ -18,7 +18,7 @@ from .frames import listed
 from .reduction import Reduction
 from .table import Table
 
-__all__ = ["LEVELS", "Verdict", "judge"]
+__all__ = ["LEVELS", "Verdict", "count", "judge"]
 
 LEVELS = {
     "usable": "The directions can be used.",
@@ -26,7 +26,7 @@ LEVELS = {
     "not usable": "Do not use the directions.",
 }
 WIDTH = 80  # of printed lines
-SOMETHING = 0.005  # explained share that rounds to one percent
+SOMETHING = 0.005  # share of the variance that rounds to one percent
 UNDETERMINED = 0.7  # bootstrap distance, as a share of chance, that says nothing is known
 
 
@@ -138,7 +138,7 @@ def _prediction(comparison: Comparison, table: Table) -> str:
             f"{table.X.shape[1]} predictors does better than the mean."
         )
     size = f"({gap:+.2f}, standard error {error:.2f})"
-    if abs(gap) > CLEAR * error:
+    if abs(gap) > max(CLEAR * error, SOMETHING):
         size = f"clearly {'more' if gap > 0 else 'less'} {size}"
     else:
         size = f"no clear difference {size}"

@@ -94,6 +94,13 @@ class GaussianScore(_AnalyticScore):
             raise ValueError(
                 f"X has n = {n} rows and p = {p} columns; estimating cov needs n > p. Pass cov."
             )
+        if self.cov is None:
+            centred, sd = points - points.mean(axis=0), points.std(axis=0)
+            if np.linalg.matrix_rank(centred / np.where(sd > 0, sd, 1.0)) < p:
+                raise ValueError(
+                    "X has columns that are constant or linear combinations of others, so cov has "
+                    "no inverse. Leave such columns out, or pass cov."
+                )
         mean = points.mean(axis=0) if self.mean is None else np.asarray(self.mean, dtype=float)
         if mean.shape != (p,):
             raise ValueError(f"mean has shape {mean.shape}; expected ({p},) for the columns of X.")
@@ -236,6 +243,9 @@ class GaussianMixtureScore(_AnalyticScore):
         self.covs = covs
         self.n_components = n_components
         self.random_state = random_state
+
+    def _is_given(self) -> bool:
+        return not any(given is None for given in (self.weights, self.means, self.covs))
 
     def _estimate(self, points: NDArray) -> None:
         if self._is_given():

@@ -134,6 +134,7 @@ class DenoisingScore(BaseEstimator):
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         self._scaling = Standardization.of(points, self.standardize)
+        self._scale_back = self.sigma_units == "sd"
         data = torch.as_tensor(
             self._scaling.forward(points), dtype=torch.float32, device=self.device
         )
@@ -160,7 +161,7 @@ class DenoisingScore(BaseEstimator):
         with _threads(self.n_threads), torch.no_grad():
             parts = [-self.network_(part).cpu().double() for part in data.split(8192)]
         scores = torch.cat(parts).numpy()
-        return scores if self.sigma_units == "x" else self._scaling.score_back(scores)
+        return self._scaling.score_back(scores) if self._scale_back else scores
 
     def _train(self, data: Any, seed: int) -> NDArray:
         import torch

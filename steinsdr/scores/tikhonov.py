@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -39,12 +39,15 @@ class TikhonovPath:
         Bound on the relative error of each, as ``TikhonovScore.residual_``.
     n_iter : int
         Kernel products that were needed for all of them together.
+    width : float
+        Kernel width, as ``TikhonovScore.width_``.
     """
 
     lams: NDArray
     scores: NDArray
     residuals: NDArray
     n_iter: int
+    width: float
 
 
 class TikhonovScore(BaseEstimator):
@@ -152,7 +155,7 @@ class TikhonovScore(BaseEstimator):
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Estimate the score from the rows of X, shape (n, p); y is ignored."""
-        lam = check_positive(self.lam, "lam")
+        lam = self._lam = check_positive(self.lam, "lam")
         Z = self._prepare(X)
         n = Z.shape[0]
         m = self._number_of_centers(n)
@@ -185,7 +188,7 @@ class TikhonovScore(BaseEstimator):
     def evaluate(self, X: ArrayLike) -> NDArray:
         r"""Return :math:`\hat s(x) = -\nabla \log \hat p(x)` at every row, shape (m, p)."""
         points = self._points_of(X)
-        zeta = self._kernel(self._points).divergence(points) / self.lam
+        zeta = self._kernel(self._points).divergence(points) / self._lam
         field = self._kernel(self._centers).at(points, self._c)
         return self._scaling.score_back(self._host(zeta - field))
 
@@ -197,27 +200,28 @@ class TikhonovScore(BaseEstimator):
         points = self._points_of(X)
         field = self._kernel(self._centers).potential_at(points, self._c)
         zeta = self._kernel(self._points).divergence_potential(points)
-        return self._host(field - zeta / self.lam)
+        return self._host(field - zeta / self._lam)
 
     def path(self, X: ArrayLike, lams: ArrayLike) -> TikhonovPath:
         """Return the training scores for every lambda in ``lams``, for about one fit's price.
 
         All n points are used, and ``lam`` and ``n_centers`` are ignored. The smallest lambda
-        decides how many kernel products are needed.
+        decides how many kernel products are needed. A fit made before stays as it is.
         """
         grid = np.atleast_1d(np.asarray(lams, dtype=float))
         if grid.ndim != 1 or not grid.size or not (np.isfinite(grid) & (grid > 0)).all():
             raise ValueError(f"lams must be a sequence of positive numbers; got {lams!r}.")
-        Z = self._prepare(X)
+        worker = clone(self)
+        Z = worker._prepare(X)
         n, p = Z.shape
-        basis = self._solve(Z, grid.tolist())
+        basis = worker._solve(Z, grid.tolist())
         scores = np.empty((grid.size, n, p))
         for k, lam in enumerate(grid):
             train = basis.combine(basis.coordinates(n * lam)) * n
-            scores[k] = self._scaling.score_back(self._host(train))
+            scores[k] = worker._scaling.score_back(self._host(train))
         residuals = np.array([basis.residual(n * lam) for lam in grid])
         self._warn(residuals.max(), self.tol)
-        return TikhonovPath(grid, scores, residuals, len(basis.alpha))
+        return TikhonovPath(grid, scores, residuals, len(basis.alpha), worker.width_)
 
     def _prepare(self, X: ArrayLike) -> Any:
         """Check parameters and data; return the points of the fit, set scaling and width."""

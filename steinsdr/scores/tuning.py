@@ -120,9 +120,9 @@ def held_out_objective(
     # At the training points s = n lambda c, so the path holds the coefficients.
     shifts = len(Z) * path.lams[:, None, None]
     C = path.scores * scaling.scale / shifts
-    kernel = CurlFreeIMQ(Z, estimator.width_, memory_limit=estimator.memory_limit)
+    kernel = CurlFreeIMQ(Z, path.width, memory_limit=estimator.memory_limit)
     rows, zeta = kernel.rows(points), kernel.divergence(points)
-    *slopes, zeta_slope = field_divergence(points, Z, estimator.width_, C)
+    *slopes, zeta_slope = field_divergence(points, Z, path.width, C)
     out = np.empty((len(lams), len(points)))
     for k, lam in enumerate(path.lams):
         score = zeta / lam - kernel.at(rows, C[k])
