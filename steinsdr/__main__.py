@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .batch.command import add_command as add_book_command
@@ -36,8 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
+        if options.command not in (_run, _patchseq):  # these make the folder
+            _check_folder(getattr(options, "results", None), "--results")
         return options.command(options)
-    except (ValueError, FileNotFoundError, ConnectionError) as error:
+    except (ValueError, OSError) as error:
         print(f"steinsdr: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -104,6 +107,13 @@ def _command(
     return parser
 
 
+def _check_folder(path: str | None, option: str) -> None:
+    if path is not None and not Path(path).is_dir():
+        raise ValueError(
+            f"{option}: no folder {path!r} here. Run in a checkout of the project, or name one."
+        )
+
+
 def _experiment(name: str) -> Experiment:
     from ._validation import check_choice
     from .experiments import EXPERIMENTS
@@ -156,10 +166,19 @@ def _replay(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from .experiments.runner import check_code
+    from .experiments.store import Store
 
     experiment = _experiment(options.experiment)
-    check_code(experiment, options.results, experiment.methods, accept=True, sample=options.sample)
-    print(f"{experiment.name}: the rows agree with the present code.")
+    if not Store(experiment, options.results).read():
+        raise ValueError(f"{options.results} has no rows of {experiment.name}.")
+    replayed = check_code(
+        experiment, options.results, experiment.methods, accept=True, sample=options.sample
+    )
+    if replayed:
+        found = f"{sum(replayed.values())} rows of {len(replayed)} methods replayed, all the same."
+    else:
+        found = "no code or setting behind the rows changed; nothing replayed."
+    print(f"{experiment.name}: {found}")
     return 0
 
 
@@ -173,6 +192,7 @@ def _status(options: argparse.Namespace) -> int:
 def _ledger(options: argparse.Namespace) -> int:
     from .ledger import Ledger
 
+    _check_folder(options.paper, "--paper")
     ledger = Ledger.build(options.results, options.paper)
     path = ledger.write(options.results)
     print(ledger.summary())
@@ -193,7 +213,8 @@ def _patchseq(options: argparse.Namespace) -> int:
     data = load_patchseq()
     with one_thread():
         written = [*make(data, options.results, reps=reps).values()]
-        written += Chapter(options.figures, data).store_pictures()
+        chapter = Chapter(options.figures, data)
+        written += [chapter.store_expression(options.results), *chapter.store_pictures()]
     for path in written:
         print(f"written to {path}")
     return 0

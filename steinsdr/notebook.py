@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["REPOSITORY", "SETUP", "execute", "glue", "insert_setup"]
+__all__ = ["REPOSITORY", "SETUP", "execute", "glue", "insert_setup", "main"]
 
 #: Where the project lives; ``pyproject.toml``, ``CITATION.cff`` and ``_config.yml`` say the same.
 REPOSITORY = "https://github.com/steinsdr/steinsdr"

@@ -45,6 +45,7 @@ FORBIDDEN = {
     "talk of how the text came about": re.compile(r"\b(?:sessions?|assistants?|chatbots?)\b", re.I),
     "an issue's number": re.compile(r"(?<![\w&/(])#\d+\b"),
     "a path of one machine": re.compile(r"(?<![\w.:/])/(?:work|tmp|home|root)\b"),
+    "a package registry": re.compile(r"--(?:extra-)?index-url|--find-links|--registry|/simple\b"),
     "unfinished work": re.compile(r"\b(?:TODO|FIXME|XXX)\b"),
 }
 
@@ -97,7 +98,7 @@ def notebook_cells(path: Path) -> list[dict]:
 
 def markdown_of(path: Path) -> str:
     """Markdown of a page or of a notebook, with the captions and descriptions of its figures."""
-    if path.suffix == ".md":
+    if path.suffix != ".ipynb":
         return path.read_text(encoding="utf-8")
     parts = []
     for cell in notebook_cells(path):
@@ -123,17 +124,18 @@ def remarks(source: str) -> Iterator[str]:
 
 
 def everything_said(path: Path) -> str:
-    """All words of a file: of Markdown and notebooks everything, of Python code its remarks."""
+    """All words of a file: of Python code its remarks, of notebooks not the pictures."""
     if path.suffix == ".py":
         return "\n".join(remarks(path.read_text(encoding="utf-8")))
-    if path.suffix == ".md":
+    if path.suffix != ".ipynb":
         return path.read_text(encoding="utf-8")
     parts = [markdown_of(path)]
     for cell in notebook_cells(path):
         parts.append(cell["source"])
         for output in cell.get("outputs", []):
             parts.append("".join(output.get("text", [])))
-            parts.append("".join(output.get("data", {}).get("text/plain", [])))
+            for kind in ("text/plain", "text/html"):
+                parts.append("".join(output.get("data", {}).get(kind, [])))
     return "\n".join(parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from types import FunctionType
 
 import pytest
 from conftest import ROOT
@@ -42,7 +43,15 @@ def test_page_covers_every_public_module():
 def test_public_names_exist_and_are_documented(name):
     module = importlib.import_module(name)
     assert module.__doc__
-    for public in getattr(module, "__all__", []):
+    here = [
+        found
+        for found, value in vars(module).items()
+        if getattr(value, "__module__", None) == name and not found.startswith("_")
+        if isinstance(value, type | FunctionType)
+    ]
+    listed = getattr(module, "__all__", [])
+    assert set(here) <= set(listed), f"{name}.__all__ lacks some of its functions or classes"
+    for public in listed:
         value = getattr(module, public)
         if callable(value):
             assert value.__doc__, f"{name}.{public} has no docstring"

@@ -36,7 +36,9 @@ def folder(tmp_path):
     folder = tmp_path / "notebooks"
     (folder / "parameters").mkdir(parents=True)
     write_notebook(folder, "bad", "total = n", "assert total > 5", "print('never')")
-    write_notebook(folder, "good", "import os", "print(n, labels, lam, os.getcwd())")
+    write_notebook(
+        folder, "good", "import os  # ../book/results", "print(n, labels, lam, os.getcwd())"
+    )
     profile(folder, "good: {n: 7, lam: 1}\n")
     return folder
 
@@ -118,7 +120,11 @@ def test_resume_keeps_what_is_good(folder, tmp_path, monkeypatch):
     (task,) = (task for task in tasks(folder) if task.notebook.stem == "good")
     assert kept(task) is not None
     assert kept(replace(task, parameters={"n": 8})) is None
-    for source in (task.notebook, package):
+    rows = folder.parent / "book" / "results" / "rows.csv"
+    rows.parent.mkdir(parents=True)
+    rows.touch()
+    os.utime(rows, (package.stat().st_mtime, package.stat().st_mtime))
+    for source in (task.notebook, package, rows):
         before = source.stat().st_mtime
         os.utime(source, (before + 3600, before + 3600))
         assert kept(task) is None

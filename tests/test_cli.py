@@ -33,7 +33,7 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
     assert "NOT the same" in capsys.readouterr().out
 
     assert main(["check", "table1", *folder]) == 0
-    assert "agree with the present code" in capsys.readouterr().out
+    assert "nothing replayed" in capsys.readouterr().out
     assert main(["status", *folder]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:4] for line in lines if line[:1] == ["SIR"]] == [
@@ -54,6 +54,9 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         (["run", "table1", "--only", "method=SIRR"], "method must be one of 'SIR', 'csOPG'"),
         (["run", "table1", "--only", "SIR"], "only must look like"),
         (["run", "table1", "--jobs", "0"], "jobs must be an integer at least 1"),
+        (["run", "table1", "--only", "rep=9-3"], "rep must be a range that ascends; got '9-3'"),
+        (["check", "table1"], "has no rows of table1"),
+        (["ledger", "--paper", "nowhere"], "--paper: no folder 'nowhere' here"),
         (["replay", "table1", "--law", "ar1"], "table1 needs n, method, rep"),
         (["replay", "table2", "--law", "ar1", "--n", "5"], "table2 needs r, method, rep"),
     ],
@@ -63,6 +66,25 @@ def test_wrong_requests_are_one_clear_line(arguments, words, folder, capsys):
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["status"], ["ledger"], ["check", "table1"]])
+@pytest.mark.parametrize("kind", ["nothing", "a file"])
+def test_a_wrong_folder_is_one_clear_line(command, kind, tmp_path, capsys):
+    path = tmp_path / "results"
+    if kind == "a file":
+        path.touch()
+    assert main([*command, "--results", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert f"--results: no folder {str(path)!r} here" in error
+    assert error.count("\n") == 1
+    assert path.exists() == (kind == "a file")
+
+
+def test_a_file_in_the_place_of_the_results_stops_a_run(tmp_path, capsys):
+    (tmp_path / "results").touch()
+    assert main(["run", "table1", *TINY, "--results", str(tmp_path / "results")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [["dance"], [], ["run", "table1", "--jobs", "two"]])

@@ -327,6 +327,9 @@ def test_changed_code_with_other_numbers_is_refused(results):
     pretend_old_code(results, "TRE-sup")
     with pytest.raises(ValueError, match="TRE-sup: 3 of 3 replayed rows"):
         check_code(TOY1, results, ["TRE-sup"], accept=True, say=lambda _: None)
+    for sample in (0, -1):
+        with pytest.raises(ValueError, match="sample must be an integer at least 1"):
+            check_code(TOY1, results, ["TRE-sup"], accept=True, sample=sample)
     entry = json.loads((results / "toy1.manifest.json").read_text())["methods"]["TRE-sup"]
     assert entry["code"] == "0123456789abcdef"
 

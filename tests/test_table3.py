@@ -159,6 +159,7 @@ def test_without_data_nothing_is_recorded(tmp_path, monkeypatch):
 
 def test_references_are_no_paper_methods():
     assert not set(REFERENCES) & set(PAPER_METHODS)
+    assert tuple(TABLE3.axes["method"]) == PAPER_METHODS
     for name, method in TABLE3_METHODS.items():
         assert method.note, name
         assert TABLE3.signature(name)["code"]

@@ -190,6 +190,8 @@ def kept(task: Task) -> Result | None:
     except (OSError, ValueError):  # none, or torn by a crash
         return None
     sources = [task.notebook, *PACKAGE.rglob("*.py")]
+    if "book/results" in task.notebook.read_text(encoding="utf-8"):
+        sources += (task.notebook.parents[1] / "book" / "results").glob("*.csv")
     newest = max(path.stat().st_mtime for path in sources)
     ended_well = bool(record.get("end_time")) and not record.get("exception")
     same = record.get("parameters", {}) == task.parameters

@@ -15,6 +15,8 @@ from ..simulation import simulate
 from ..subspace import procrustes_distance
 from ._calibration import Cell, Readings, calibrate
 
+__all__ = ["measure"]
+
 SHARES = (0.90, 0.95)
 
 

@@ -18,6 +18,8 @@ from ..simulation import LAWS, simulate
 from ..subspace import procrustes_distance
 from ._calibration import Cell, Readings, calibrate
 
+__all__ = ["distances", "measure", "rank_errors"]
+
 SLICES = (5, 8, 10, 12, 15)
 MAX_RANK, ENERGY = 10, 0.95
 

@@ -210,6 +210,8 @@ def _repetitions(values: Iterable[str]) -> list[int]:
         first, _, last = str(value).partition("-")
         if not first.isdigit() or (last and not last.isdigit()):
             raise ValueError(f"rep must be a number such as 3 or a range 10-19; got {value!r}.")
+        if last and int(last) < int(first):
+            raise ValueError(f"rep must be a range that ascends; got {value!r}.")
         found.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
     return list(found)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from .._validation import check_integer
 from .cells import Row
 from .fingerprint import fingerprint
 from .grid import Experiment
@@ -120,15 +121,21 @@ def check_code(
     accept: bool = False,
     sample: int = 3,
     say: Say = print,
-) -> None:
+) -> dict[str, int]:
     """Refuse to mix rows made by different code, unless a replay finds them equal.
+
+    Returns
+    -------
+    dict of str to int
+        The methods whose code or settings changed, and how many rows of each were replayed.
 
     Raises
     ------
     ValueError
         If a method's code or settings are not those of its stored rows, and ``accept`` is false
-        or a replayed row differs.
+        or a replayed row differs; or if ``sample`` is less than one row.
     """
+    check_integer(sample, "sample", low=1)
     store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
     rows = store.read()
     stored = {row.cell.method for row in rows.values()}
@@ -141,6 +148,7 @@ def check_code(
             f"the code or settings behind the rows in {store.path} changed: {what}. "
             "--accept-code-change replays some rows of each and goes on if they are the same."
         )
+    replayed = {}
     for name in changed:
         replays = replay_sample(experiment, folder, name, sample)
         for one in replays:
@@ -150,7 +158,9 @@ def check_code(
                 f"{name}: {different} of {len(replays)} replayed rows of {store.path} differ under "
                 "the present code. Remove its rows to compute them again, or restore the code."
             )
+        replayed[name] = len(replays)
         manifest.record([name], replayed={name: len(replays)})
+    return replayed
 
 
 def _work(

@@ -38,7 +38,7 @@ from ..streams import BASE_SEED, stream_seed
 from .cells import Row
 from .table3_methods import TABLE3_METHODS, Table3Method
 
-__all__ = ["Table3Cell", "Table3Design", "Table3Group", "compute", "group_cells"]
+__all__ = ["SharedScore", "Table3Cell", "Table3Design", "Table3Group", "compute", "group_cells"]
 
 
 class Table3Cell(NamedTuple):
