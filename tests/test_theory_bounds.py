@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import ortho_group
 
 from steinsdr.kernels import CurlFreeIMQ
+from steinsdr.rank import RankSelection
 from steinsdr.scores import GaussianScore, TikhonovScore
 from steinsdr.theory import (
     concentration,
@@ -227,12 +228,47 @@ def test_rank_is_found_wherever_the_proof_says_so():
     assert frame[frame.sufficient].correct.all()
 
 
+@pytest.mark.slow
+def test_score_estimate_is_near_the_regularized_score(rng):
+    # The proposition of the chapter on Theorem 2: the root mean square of the largest distance is
+    # at most kappa {Z + kappa (E|s|^2)^(1/2)} / (lambda n^(1/2)). A large sample gives s_lambda.
+    p, c, lam, n = 3, 2.0, 0.05, 100
+    points = rng.standard_normal((200, p))
+    large = TikhonovScore(lam, width=c, standardize=False, tol=1e-4)
+    limit = large.fit(rng.standard_normal((5000, p))).evaluate(points)
+    fields = [stability.tre_field(rng.standard_normal((n, p)), lam, c) for _ in range(8)]
+    distances = [np.linalg.norm(field(points) - limit, axis=1).max() for field in fields]
+    bound = (kernel_facts.feature_norm(p, c) + np.sqrt(p) / c) / (c * lam * np.sqrt(n))
+    assert np.sqrt(np.mean(np.square(distances))) < bound
+    # and it is not the score itself that the estimate approaches
+    assert np.linalg.norm(limit - points, axis=1).max() > bound
+
+
 def test_permutation_rule_keeps_too_many_at_medium_signal():
     frame = rank_tests.rank_frequencies([0.0, 0.5], n=150, n_permutations=40, n_reps=40)
     over = frame.groupby("signal").over.mean()
     assert over[0.0] < 0.3
     assert over[0.5] > 0.4
     assert frame[frame.signal == 0.5].over_first.mean() < 0.1
+
+
+def test_first_threshold_keeps_fewer_on_the_same_data():
+    settings = {"n": 150, "n_permutations": 40, "n_reps": 15}
+    frame = rank_tests.rank_frequencies([0.5], **settings)
+    strict = rank_rules.first_threshold_ranks([0.5], **settings)
+    assert (strict.over == frame.over_first).all()
+    assert (strict["rank"] <= frame["rank"]).all()
+    assert (strict["rank"] < frame["rank"]).any()
+
+
+def test_first_threshold_counts_and_needs_thresholds():
+    values = np.array([3.0, 2.0, 1.0])
+    for limit, kept in ((0.5, 3), (1.5, 2), (4.0, 1)):
+        limits = np.array([limit, 0.1, 0.1])
+        selection = RankSelection(3, "permutation", values, values, limits)
+        assert rank_rules.first_threshold_rank(selection) == kept
+    with pytest.raises(ValueError, match="no thresholds"):
+        rank_rules.first_threshold_rank(RankSelection(3, "energy", values, values))
 
 
 def test_energy_rule_depends_on_the_largest_candidate():

@@ -1,9 +1,11 @@
 """Log-log slopes: exact on exact powers, honest intervals, refusals."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
+from steinsdr.theory import figures
 from steinsdr.theory.rates import Rate, fit_rate, rate_of
 
 
@@ -59,3 +61,36 @@ def test_bad_input_is_refused(sizes, errors, rng):
 
 def test_rate_prints_its_interval():
     assert str(Rate(-0.5, -0.6, -0.4)) == "-0.50 [-0.60, -0.40]"
+
+
+# Figures
+
+
+def labels_inside(ax):
+    """Labels of the y axis that a reader sees."""
+    ax.figure.canvas.draw()
+    low, high = ax.get_ylim()
+    ticks = zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    return [label.get_text() for value, label in ticks if low <= value <= high]
+
+
+@pytest.mark.parametrize(("top", "some"), [(0.2, "0.1"), (1000.0, "100")])
+def test_logarithmic_axis_has_several_plain_labels(top, some):
+    frame = pd.DataFrame({"n": [500, 2000, 8000], "gap": [top, 0.1, 0.05]})
+    for ax in (
+        figures.plot_rates(frame, "n", "gap", exponent=-0.5),
+        figures.plot_lines(frame, "n", "gap", log="xy"),
+        figures.plot_bound(frame, "n", {"gap": "measured"}),
+    ):
+        labels = labels_inside(ax)
+        assert len(labels) >= 3
+        assert some in labels
+    plt.close("all")
+
+
+def test_lines_with_a_label_are_in_the_legend():
+    frame = pd.DataFrame({"n": [1, 2], "a": [1.0, 2.0], "b": [2.0, 3.0]})
+    ax = figures.plot_lines(frame, "n", "a", label="first")
+    figures.plot_lines(frame, "n", "b", label="second", ax=ax)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["first", "second"]
+    plt.close("all")

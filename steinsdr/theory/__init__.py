@@ -17,6 +17,7 @@
 - :mod:`~steinsdr.theory.stability`: Lemmas 5, 6 and 10, how much one observation matters.
 - :mod:`~steinsdr.theory.figures`: the pictures of these chapters.
 - :mod:`~steinsdr.theory.claims`: every labeled statement of the paper with a verdict.
+- :mod:`~steinsdr.theory.claims_page`: the same as a page of the book.
 
 Lemmas are counted in the order in which the paper prints them. Functions return measured
 quantities next to what the paper promises, as data frames or small dataclasses.

@@ -19,7 +19,9 @@ def _rng(name: str) -> np.random.Generator:
     "lem:fs",
     "lemma",
     "notebooks/10_steins_lemma#cell-stein-gap",
-    "E{y s(x)} = B E{grad f(B'x)} if f p vanishes at infinity.",
+    r"\(\mathbb{E}\{y_j \boldsymbol{s}(\boldsymbol{x})\} = \boldsymbol{B}\,"
+    r"\mathbb{E}\{\nabla f_j(\boldsymbol{B}^\top \boldsymbol{x})\}\) if \(f_j\, p\) vanishes at "
+    "infinity.",
 )
 def _stein() -> Judgement:
     smooth = [name for name, link in stein_identity.LINKS.items() if link.smooth]
@@ -31,8 +33,8 @@ def _stein() -> Judgement:
     gap = stein_identity.identity_gap("exponential", "tanh", B, 20_000, _rng("edge"))[0]
     broken = float(np.linalg.norm(gap)) > 0.1
     text = (
-        f"gap of 36 law-link pairs falls with slope {rate}; for exponential x, which the wording "
-        f"does not exclude, it stays at {np.linalg.norm(gap):.1f}"
+        f"gap of 36 law-link pairs falls with slope {rate} up to n = 2000; for exponential x, "
+        f"which the wording does not exclude, it stays at {np.linalg.norm(gap):.1f}"
     )
     return decide(rate.contains(-0.5) and not broken, text, otherwise="holds in part")
 
@@ -41,7 +43,8 @@ def _stein() -> Judgement:
     "lem:sub-exp",
     "lemma",
     "notebooks/15_appendix#cell-products",
-    "Products of sub-Gaussians are sub-exponential.",
+    r"A product of sub-Gaussian variables is sub-exponential: "
+    r"\(\|xy - \mathbb{E}(xy)\|_{\psi_1} \le C \|x\|_{\psi_2} \|y\|_{\psi_2}\).",
 )
 def _product() -> Judgement:
     frame = concentration.product_norms()
@@ -67,7 +70,8 @@ def _event() -> Judgement:
     "lem:app-rp",
     "lemma",
     "notebooks/15_appendix#cell-kernel-facts",
-    "|f(x)| is at most the root of |K(x,x)| times |f|.",
+    r"\(\|\boldsymbol{f}(\boldsymbol{x})\| \le "
+    r"\|\mathcal{K}(\boldsymbol{x}, \boldsymbol{x})\|^{1/2} \|\boldsymbol{f}\|_{\mathcal{H}}\).",
 )
 def _evaluation() -> Judgement:
     ratio = kernel_facts.pointwise_bound(20, 3, 1.5, 20, _rng("fields")).ratio.max()
@@ -78,7 +82,7 @@ def _evaluation() -> Judgement:
     "lem:replacement-stability",
     "lemma",
     "notebooks/15_appendix#cell-replacement",
-    "Replacing one pair changes kernel ridge regression by an explicit multiple of 1/n.",
+    r"Replacing one pair changes kernel ridge regression by an explicit multiple of \(1/n\).",
 )
 def _ridge() -> Judgement:
     frame = stability.ridge_replacement(10, 3, 1.5, [1.0, 0.1, 0.01], 2, _rng("ridge"))
@@ -89,7 +93,7 @@ def _ridge() -> Judgement:
     "lem:kef-replacement",
     "lemma",
     "notebooks/15_appendix#cell-replacement",
-    "Replacing one point changes the TRE by an explicit multiple of 1/n.",
+    r"Replacing one point changes the TRE by an explicit multiple of \(1/n\).",
 )
 def _replace() -> Judgement:
     single = stability.single_point_counterexample(3, 10.0, 0.01)
@@ -102,27 +106,33 @@ def _replace() -> Judgement:
     "lem:app-m3",
     "lemma",
     "notebooks/15_appendix#cell-kernel-facts",
-    "Third derivatives of the IMQ kernel are bounded.",
+    "Third derivatives of the inverse multiquadric kernel are bounded.",
 )
 def _third() -> Judgement:
     value = kernel_facts.third_derivative_sup()["M3"]
-    return decide(bool(np.isfinite(value)), f"M3 = {value:.3f} / c^3")
+    return decide(bool(np.isfinite(value)), rf"\(M_3 = {value:.3f} / c^3\)")
 
 
 @claim(
     "lem:app-bd-general",
     "lemma",
     "notebooks/15_appendix#cell-kernel-facts",
-    "The kernel's divergence grows like p, c fixed.",
+    r"The supremum \(M_\zeta\) of the kernel's divergence grows like \(p\).",
 )
 def _divergence() -> Judgement:
     frame = kernel_facts.divergence_sup_table([3, 10, 100, 1000])
     good = bool(frame.over_3p.between(frame.low, frame.high).all())
     low, high = frame.over_3p.min(), frame.over_3p.max()
-    return decide(good, f"c^3 sup / (3p) between {low:.2f} and {high:.2f} for p from 3 to 1000")
+    text = rf"\(c^3 M_\zeta / (3p)\) between {low:.2f} and {high:.2f} for p from 3 to 1000, c fixed"
+    return decide(good, text)
 
 
-@claim("lem:app-opb", "lemma", "notebooks/15_appendix#cell-kernel-facts", "|K(x, x)| = 1/c^2.")
+@claim(
+    "lem:app-opb",
+    "lemma",
+    "notebooks/15_appendix#cell-kernel-facts",
+    r"\(\|\mathcal{K}(\boldsymbol{x}, \boldsymbol{x})\| = 1/c^2\).",
+)
 def _diagonal() -> Judgement:
     frame = kernel_facts.diagonal_norms(0.7, 3, 20, _rng("diagonal"))
     good = bool(np.allclose(frame.measured, frame.bound))

@@ -16,13 +16,16 @@ SETTINGS = "notebooks/02_competitors#cell-printed-settings"
     "alg:rs",
     "algorithm",
     "notebooks/14_subspace_and_rank#cell-threshold",
-    "Algorithm 1 selects the rank by an oracle threshold.",
+    "A threshold that an oracle gives selects the rank.",
 )
 def _threshold() -> Judgement:
     frame = subspace_bounds.rank_recovery([300], [0.25, 0.5, 0.75], n_reps=10, seed=SEED)
     share = frame.groupby("factor").correct.mean()
     shares = ", ".join(f"{share[factor]:.0%}" for factor in (0.25, 0.5, 0.75))
-    text = f"n = 300: correct in {shares} of samples at tau = 1/4, 1/2, 3/4 of sigma_r"
+    text = (
+        rf"n = 300: correct in {shares} of samples at \(\tau\) = 1/4, 1/2, 3/4 of "
+        r"\(\sigma_r(\boldsymbol{M})\)"
+    )
     return decide(share[0.5] > 0.9, text)
 
 
@@ -30,15 +33,15 @@ def _threshold() -> Judgement:
     "alg:ars",
     "algorithm",
     "notebooks/14_subspace_and_rank#cell-permutation-rule",
-    "Algorithm 2: a permutation test of level 0.10 finds the rank.",
+    "A permutation test of level 0.10 finds the rank.",
 )
 def _adaptive() -> Judgement:
     frame = rank_tests.rank_frequencies([0.0, 0.5], n=200, n_permutations=60, n_reps=80, seed=SEED)
     over = frame.groupby("signal").over.mean()
     large = shares_table(load_studies(BOOK / "results", ["excess-0.5"])).iloc[-1]
     text = (
-        f"keeps too many in {over[0.0]:.0%} of samples without signal, in {over[0.5]:.0%} at rank "
-        f"3, in {large.share:.0%} even at n = {large['size']}"
+        f"n = 200: keeps too many in {over[0.0]:.0%} of samples without signal, in "
+        f"{over[0.5]:.0%} at rank 3; there in {large.share:.0%} even at n = {large['size']}"
     )
     return decide(over[0.5] < 0.2, text, otherwise="holds in part")
 
@@ -86,11 +89,11 @@ _register_settings()
     "alg:sir-rank",
     "algorithm",
     "notebooks/02_competitors#cell-sir-rank",
-    "Algorithm 3: a permutation test of level 0.10 finds SIR's rank.",
+    "A permutation test of level 0.10 finds SIR's rank.",
 )
 def _sir_rank() -> Judgement:
     over = (rank_rules.sir_ranks(seed=SEED) > 3).mean()
-    text = f"keeps too many directions in {over:.0%} of samples at rank 3"
+    text = f"n = 300: keeps too many directions in {over:.0%} of samples at rank 3"
     return decide(over < 0.3, text)
 
 
@@ -98,7 +101,7 @@ def _sir_rank() -> Judgement:
     "alg:mlp-rank",
     "algorithm",
     "notebooks/02_competitors#cell-mlp-rank",
-    "Algorithm 4 with its settings gives Table 2's MLP ranks.",
+    "With its printed settings it gives Table 2's ranks of the MLP.",
 )
 def _mlp_rank() -> Judgement:
     largest = rank_rules.largest_mlp_rank(seed=SEED)

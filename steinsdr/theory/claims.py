@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 import pandas as pd
@@ -27,7 +26,6 @@ __all__ = [
     "Judgement",
     "all_claims",
     "claim",
-    "claims_html",
     "claims_table",
     "decide",
     "register",
@@ -91,7 +89,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper.
+    r"""A statement of the paper.
 
     Attributes
     ----------
@@ -101,7 +99,7 @@ class Claim:
     kind : str
         lemma, theorem, ...
     statement : str
-        What is claimed, in our words.
+        What is claimed, in our words; formulas between ``\(`` and ``\)``.
     where : str
         Cell that tests it, or the first that does, as "page#anchor": a path of the book without
         suffix, and a MyST target on the last line before the cell or the name of its figure.
@@ -179,24 +177,6 @@ def claims_table(claims: Iterable[Claim] | None = None) -> pd.DataFrame:
             (claim.label, claim.kind, claim.statement, claim.where, result.verdict, result.evidence)
         )
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def claims_html(table: pd.DataFrame, *, root: str = "../") -> str:
-    """Return the table as HTML: claim with a link to its cell, verdict, evidence.
-
-    ``root`` leads from the page that shows the table to the book's folder.
-    """
-    shown = table.map(lambda value: escape(str(value)))
-    claims = []
-    for row in shown.itertuples(index=False):
-        page, _, anchor = row.where.partition("#")
-        link = f'<a href="{root}{page}.html#{anchor}">{page.split("/")[-1]}</a>'
-        claims.append(f"{row.statement}<br/><small><code>{row.label}</code>, {link}</small>")
-    columns = {"claim": claims, "verdict": "<strong>" + shown.verdict + "</strong>"}
-    frame = pd.DataFrame({**columns, "evidence": shown.evidence})
-    with pd.option_context("display.max_colwidth", None):
-        html = frame.to_html(index=False, escape=False, border=0, justify="left")
-    return html.replace("<td>", '<td style="text-align: left; vertical-align: top">')
 
 
 def write_claims(path: str | Path, claims: Iterable[Claim] | None = None) -> pd.DataFrame:

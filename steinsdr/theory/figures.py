@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
 from .._validation import check_choice
@@ -22,7 +23,16 @@ def _plain_ticks(ax: Axes, values: NDArray) -> None:
     """Label a logarithmic x axis at the values that occur, if they are few."""
     if len(values) <= 8:
         ax.set_xticks(values, labels=[f"{value:g}" for value in values])
-        ax.minorticks_off()
+        ax.xaxis.set_minor_locator(NullLocator())
+
+
+def _log_ticks(ax: Axes) -> None:
+    """Label a logarithmic y axis at 1, 2, 5 times powers of ten, at powers alone if it is long."""
+    low, high = ax.get_ylim()
+    steps = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
+    ax.yaxis.set_major_locator(LogLocator(base=10, subs=steps))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def plot_rates(
@@ -50,6 +60,7 @@ def plot_rates(
         ax.plot(sizes, reference, color="0.3", ls="--", lw=1, label=f"slope {exponent:g}")
     ax.set(xscale="log", yscale="log", xlabel=size, ylabel=error)
     _plain_ticks(ax, np.sort(frame[size].unique()))
+    _log_ticks(ax)
     if hue is not None or exponent is not None:
         ax.legend(frameon=False, fontsize="small", title=hue)
     return ax
@@ -63,16 +74,28 @@ def plot_lines(
     hue: str | None = None,
     log: str = "",
     level: float | None = None,
+    label: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw means of y against x, one line a hue; ``log`` names the logarithmic axes ("x", "xy").
 
-    ``level`` draws a dashed horizontal line.
+    ``level`` draws a dashed horizontal line; ``label`` names the line in a legend if there is no
+    hue.
     """
     ax = plt.subplots(figsize=(5.2, 3.8))[1] if ax is None else ax
     colors = None if hue is None else sns.color_palette("colorblind", frame[hue].nunique())
+    named = {} if label is None else {"label": label}
     sns.lineplot(
-        frame, x=x, y=y, hue=hue, palette=colors, marker="o", errorbar=None, ax=ax, legend="full"
+        frame,
+        x=x,
+        y=y,
+        hue=hue,
+        palette=colors,
+        marker="o",
+        errorbar=None,
+        ax=ax,
+        legend="full",
+        **named,
     )
     if level is not None:
         ax.axhline(level, color="0.3", ls="--", lw=1)
@@ -80,7 +103,9 @@ def plot_lines(
         getattr(ax, f"set_{axis}scale")("log")
     if "x" in log:
         _plain_ticks(ax, np.sort(frame[x].unique()))
-    if hue is not None:
+    if "y" in log:
+        _log_ticks(ax)
+    if hue is not None or label is not None:
         sns.move_legend(ax, "best", frameon=False, fontsize="small")
     return ax
 
@@ -119,6 +144,7 @@ def plot_bound(
         style = {"marker": "o", "lw": 2} if i == 0 else {"ls": "--", "lw": 1.5}
         ax.plot(largest.index, largest[name], label=label, **style)  # type: ignore[arg-type]
     ax.set(xscale="log", yscale="log", xlabel=x)
+    _log_ticks(ax)
     ax.legend(frameon=False, fontsize="small")
     return ax
 

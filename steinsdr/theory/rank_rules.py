@@ -12,10 +12,18 @@ import pandas as pd
 
 from .._validation import check_integer
 from ..baselines import SIR, DominanceRank
-from ..rank import AdaptiveRank
+from ..rank import AdaptiveRank, RankSelection
 from ..streams import stream
+from .stein_identity import random_basis
 
-__all__ = ["SPECTRUM", "energy_ranks", "largest_mlp_rank", "sir_ranks"]
+__all__ = [
+    "SPECTRUM",
+    "energy_ranks",
+    "first_threshold_rank",
+    "first_threshold_ranks",
+    "largest_mlp_rank",
+    "sir_ranks",
+]
 
 SPECTRUM = (3.0, 2.0, 1.5, *[0.5] * 7)
 """Three singular values that stand out, then seven of noise."""
@@ -39,6 +47,65 @@ def energy_ranks(max_ranks: list[int], *, seed: int = 42) -> pd.Series:
         )
         ranks[k] = selection.rank
     return pd.Series(ranks)
+
+
+def first_threshold_rank(selection: RankSelection) -> int:
+    """Count the singular values above the *first* threshold of a permutation test, one at least.
+
+    The largest singular value of permuted data is that of pure noise, so noise passes it no more
+    often than the level says, whatever its place. Weak directions pass it less often, too.
+
+    Parameters
+    ----------
+    selection : RankSelection
+        With ``thresholds``, as :class:`steinsdr.rank.AdaptiveRank` returns it under light tails;
+        a fitted :class:`steinsdr.SteinSDR` keeps it as ``rank_``.
+
+    Raises
+    ------
+    ValueError
+        If the selection has no thresholds.
+
+    Examples
+    --------
+    >>> values, limits = np.array([3.0, 1.0, 0.5]), np.array([1.2, 0.8, 0.4])
+    >>> first_threshold_rank(RankSelection(3, "permutation", values, values, limits))
+    1
+    """
+    if selection.thresholds is None:
+        raise ValueError(f"the rule {selection.method!r} has no thresholds.")
+    return max(1, int((selection.singular_values > selection.thresholds[0]).sum()))
+
+
+def first_threshold_ranks(
+    signals: list[float],
+    *,
+    r: int = 3,
+    n: int = 300,
+    p: int = 20,
+    q: int = 10,
+    n_permutations: int = 100,
+    n_reps: int = 100,
+    seed: int = 42,
+) -> pd.DataFrame:
+    """Ranks by :func:`first_threshold_rank` on the data sets of ``rank_frequencies``.
+
+    Design and draws are those of :func:`steinsdr.theory.rank_tests.rank_frequencies`; signals are
+    positive. Columns signal, rep, rank, over (more directions than r), under.
+    """
+    check_integer(r, "r", low=1, high=min(p, q) - 1)
+    rule = AdaptiveRank(n_permutations=n_permutations, branch="permutation")
+    rows = []
+    for signal in signals:
+        for rep in range(n_reps):
+            rng = stream(seed, "rank", r, n, p, q, str(signal), rep)
+            B, A = random_basis(p, r, rng), random_basis(q, r, rng).T
+            X = rng.standard_normal((n, p))
+            Y = signal * (X @ B) @ A + rng.standard_normal((n, q))
+            selection = rule.select(X.T @ Y / n, scores=X, Y=Y, X=X, rng=rng)
+            rank = first_threshold_rank(selection)
+            rows.append((signal, rep, rank, rank > r, rank < r))
+    return pd.DataFrame(rows, columns=["signal", "rep", "rank", "over", "under"])
 
 
 def sir_ranks(null: str = "pooled", *, n_reps: int = 20, seed: int = 42) -> pd.Series:

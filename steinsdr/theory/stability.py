@@ -29,6 +29,7 @@ from .kernel_facts import curl_free_block, divergence_sup, feature_norm, third_d
 __all__ = [
     "lipschitz_table",
     "pointwise_table",
+    "ridge_field",
     "ridge_replacement",
     "single_point_counterexample",
     "tre_field",
