@@ -51,8 +51,8 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     score : {"tikhonov", "denoising"} or object, default="tikhonov"
         Score estimator with its default settings, or any object with ``fit(X)`` and
         ``evaluate(X)``, for example ``TikhonovScore(lam=1e-5)``; it is cloned, not modified. The
-        defaults are the paper's, for about a hundred columns; with fewer than about fifty
-        use :class:`steinsdr.scores.TikhonovScoreCV`.
+        defaults are the paper's, for about a hundred columns; with ten or fewer use
+        :class:`steinsdr.scores.TikhonovScoreCV`.
     config : {"sup", "split", "full"}, default="sup"
         Where the score is learned: labeled rows, unlabeled rows, or both. The cross-moment
         always uses the labeled rows. The paper recommends "sup" with the Tikhonov and "split"
@@ -132,9 +132,9 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         y : array-like of shape (n,) or (n, q)
             Responses Y; one of them at least must vary. Rows that are all NaN count as unlabeled.
         X_unlabeled : array-like of shape (n_u, p), optional
-            Further covariates without responses. The earlier steps of a pipeline do not see them
-            unless it was told so (``transform_input`` of ``Pipeline``); rows of NaN in ``y`` need
-            no telling.
+            Further covariates without responses; with ``config="sup"`` they take no part. The
+            earlier steps of a pipeline do not see them unless it was told so (``transform_input``
+            of ``Pipeline``); rows of NaN in ``y`` need no telling.
         """
         check_choice(self.config, "config", CONFIGS)
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -248,7 +248,7 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         if isinstance(rule, str):
             check_choice(rule, "rank", ("adaptive",))
             rule = AdaptiveRank()
-        if not hasattr(rule, "select"):
+        if isinstance(rule, type) or not hasattr(rule, "select"):
             raise ValueError(f"rank must be 'adaptive' or have a select method; got {rule!r}.")
         X = labeled if self.config == "sup" else np.vstack([labeled, unlabeled])
         self.rank_ = rule.select(self.cross_moment_, scores=self.scores_, Y=responses, X=X, rng=rng)

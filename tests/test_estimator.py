@@ -245,6 +245,7 @@ def test_one_covariate_is_its_own_subspace(rng):
         ({"score": 3}, "score must be .* an object with fit and evaluate"),
         ({"rank": "best"}, "rank must be one of 'adaptive'"),
         ({"rank": 3}, "rank must be .* select"),
+        ({"rank": AdaptiveRank}, "rank must be .* select"),
         ({"score": TikhonovScore(lam=-1)}, "lam must be a positive"),
     ],
 )
