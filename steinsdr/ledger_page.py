@@ -171,7 +171,7 @@ def sentences_html(claims: pd.DataFrame) -> str:
     Parameters
     ----------
     claims : DataFrame
-        From :func:`steinsdr.claims_simulation.judge_all`.
+        From :func:`steinsdr.sentences.judge_all`.
 
     Examples
     --------

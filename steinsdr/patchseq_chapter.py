@@ -1,7 +1,7 @@
 """What the real-data chapter draws from the data, with stored pictures where they are absent.
 
-``python -m steinsdr patchseq`` refreshes the stored pictures: on a machine without the data the
-chapter shows them, and says so.
+``python -m steinsdr patchseq`` refreshes the stored pictures and ``patchseq_expression.csv``, which
+describes the selected genes: on a machine without the data the chapter shows them, and says so.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from scipy.stats import kurtosis, skew
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import cross_val_predict
 
 from .datasets import PatchSeq, load_patchseq
 from .estimator import SteinSDR
+from .experiments.store import atomic_write
 from .patchseq import MAX_RANK, select_genes
 from .patchseq_results import LAMBDA, _standard
 from .plotting_genes import plot_overlays
@@ -34,6 +36,7 @@ from .streams import BASE_SEED
 __all__ = ["Chapter"]
 
 OVERLAYS = ("AP width", "Max AP num", "R_input", "UDR")
+EXPRESSION = "patchseq_expression.csv"
 
 
 def _load_quietly() -> PatchSeq:
@@ -122,6 +125,34 @@ class Chapter:
         partners = sdr.cross_moment_.T @ directions
         partners /= np.linalg.norm(partners, axis=0)
         return genes @ directions, ephys @ partners, sdr
+
+    def expression(self, results: str | Path) -> pd.DataFrame:
+        """Describe the selected genes (p rows), from the data or from the stored table.
+
+        ``zeros`` is the share of cells in which a gene has no read; ``skewness`` and ``kurtosis``
+        (in excess of three) are those of the logarithms that the method gets.
+
+        Parameters
+        ----------
+        results : path
+            Folder of the stored table.
+        """
+        if self.data is None:
+            return pd.read_csv(Path(results) / EXPRESSION, index_col="gene")
+        genes, _ = self.standardized
+        described = {
+            "zeros": (self.data.counts[list(self.genes)] == 0).mean().to_numpy(),
+            "skewness": skew(genes.to_numpy()),
+            "kurtosis": kurtosis(genes.to_numpy()),
+        }
+        return pd.DataFrame(described, index=pd.Index(self.genes, name="gene"))
+
+    def store_expression(self, results: str | Path) -> Path:
+        """Write the table of :meth:`expression` where the fallback finds it."""
+        text = self.expression(results).to_csv(float_format="%.6g", lineterminator="\n")
+        path = Path(results) / EXPRESSION
+        atomic_write(path, text.encode())
+        return path
 
     def bibiplot(self, components: tuple[int, int] = (1, 2)) -> Figure | None:
         """Draw cells from both sides in two latent dimensions, counted from 1, or the picture."""

@@ -31,8 +31,7 @@ from .estimator import SteinSDR
 from .experiments.fingerprint import code_hash
 from .experiments.store import atomic_write
 from .patchseq import MAX_RANK, Split, fit_reduction, linear_reductions, select_genes, table3_split
-from .plotting_patchseq import r2_table
-from .prediction import predict_from_reductions
+from .prediction import predict_from_reductions, r2_table
 from .preprocessing import CPMLog
 from .rank import AdaptiveRank, permutation_null
 from .report.bootstrap import bootstrap
@@ -42,7 +41,18 @@ from .selection import cross_validate_rrr, selection_leak
 from .sparse_rrr import largest_penalty
 from .streams import BASE_SEED, stream, stream_seed
 
-__all__ = ["FILES", "STEPS", "make", "read"]
+__all__ = [
+    "FILES",
+    "STEPS",
+    "gene_table",
+    "leak",
+    "make",
+    "property_r2",
+    "read",
+    "rrr_path",
+    "silent",
+    "spectrum",
+]
 
 LAMBDA = 1e-4
 N_LOADINGS = 3
@@ -52,7 +62,10 @@ MODULES = (
     *("patchseq_results", "prediction", "evaluation", "selection", "sparse_rrr", "preprocessing"),
     *("patchseq/_split", "patchseq/_evaluate", "patchseq/_references", "reduced_rank"),
     *("estimator", "moments", "rank", "subspace", "scores/tikhonov", "kernels", "streams"),
-    *("report/reduction", "report/bootstrap"),
+    *("report/reduction", "report/bootstrap", "tails", "datasets", "_relu", "_validation"),
+    *("scores/_lanczos", "scores/_base", "_advice", "baselines/_base", "baselines/_slices"),
+    *("baselines/sir", "baselines/ksir", "baselines/_mave", "baselines/_mave_dim"),
+    *("baselines/_opg", "baselines/_prepare"),
 )
 
 

@@ -17,6 +17,7 @@ from .tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT
 
 __all__ = [
     "METHOD_COLORS",
+    "METHOD_STYLES",
     "plot_alignment",
     "plot_spectrum",
     "plot_summary",
@@ -29,15 +30,29 @@ METHOD_COLORS: dict[str, str] = {
     "TRE-sup": _PALETTE[0],
     "TRE-full": _PALETTE[9],
     "TRE-split": _PALETTE[4],
-    "NN-sup": _PALETTE[8],
+    "NN-sup": "#6e5a00",
     "NN-full": _PALETTE[1],
     "NN-split": _PALETTE[3],
     "SIR": _PALETTE[2],
     "csOPG": _PALETTE[5],
-    "KSIR": _PALETTE[6],
-    "MLP": _PALETTE[7],
+    "KSIR": "#8c2d6b",
+    "MLP": "#5a5a5a",
 }
 """One colour per method of the paper, safe for colour-blind readers, the same everywhere."""
+
+METHOD_STYLES: dict[str, tuple[str, str]] = {
+    "TRE-sup": ("-", "o"),
+    "TRE-full": ("-", "s"),
+    "TRE-split": ("-", "^"),
+    "NN-sup": ("-.", "o"),
+    "NN-full": ("-.", "s"),
+    "NN-split": ("-.", "^"),
+    "SIR": ("--", "D"),
+    "csOPG": ("--", "v"),
+    "KSIR": ("--", "P"),
+    "MLP": ("--", "X"),
+}
+"""Line and marker per method: the line tells the family, the marker which of it."""
 
 SIGNAL, NULL = _PALETTE[0], "0.55"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,7 +23,6 @@ __all__ = [
     "biplot_panel",
     "correlations",
     "plot_r2",
-    "r2_table",
 ]
 
 FAMILY_COLORS: dict[str, str] = {
@@ -37,7 +36,7 @@ FAMILY_COLORS: dict[str, str] = {
     "NP": "#5ad1d8",
     "CT": "#3f8fd2",
 }
-"""One colour per transcriptomic family: interneurons warm, excitatory neurons cold."""
+"""One colour per transcriptomic family: interneurons red to violet, the others green to blue."""
 
 UNKNOWN_COLOR = "0.6"
 OTHER_COLORS = ("#7a4a1e", "#3b5323", "0.25", "0.75")  # none of METHOD_COLORS
@@ -183,48 +182,13 @@ def bibiplot(
     return figure
 
 
-def r2_table(
-    Y: ArrayLike, predictions: Mapping[str, ArrayLike], names: Sequence[str]
-) -> pd.DataFrame:
-    """Return R² per property (rows) and method (columns); 0 predicts the mean of these cells.
-
-    Parameters
-    ----------
-    Y : array-like of shape (n, q)
-        Responses of the test cells; each must vary.
-    predictions : mapping of str to array-like of shape (n, q)
-        By method.
-    names : sequence of str
-        Names of the properties.
-
-    Examples
-    --------
-    >>> Y = np.arange(6.0).reshape(3, 2)
-    >>> r2_table(Y, {"perfect": Y, "mean": 0 * Y + Y.mean(axis=0)}, ["a", "b"]).loc["a"].tolist()
-    [1.0, 0.0]
-    """
-    responses = check_matrix(Y, "Y", n_columns=len(names))
-    total = np.sum((responses - responses.mean(axis=0)) ** 2, axis=0)
-    if not (total > 0).all():
-        raise ValueError("Y has a constant column; R² needs responses that vary.")
-    columns = {}
-    for method, predicted in predictions.items():
-        guess = check_matrix(predicted, f"predictions of {method}", n_columns=len(names))
-        if len(guess) != len(responses):
-            raise ValueError(
-                f"predictions of {method} have {len(guess)} rows; expected {len(responses)}."
-            )
-        columns[method] = 1.0 - np.sum((responses - guess) ** 2, axis=0) / total
-    return pd.DataFrame(columns, index=pd.Index(names, name="property"))
-
-
 def plot_r2(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw R² per property, one point per method, the best predicted property on top.
 
     Parameters
     ----------
     table : DataFrame
-        From :func:`r2_table`, or a mean of several.
+        From :func:`steinsdr.prediction.r2_table`, or a mean of several.
     """
     ax = plt.subplots(figsize=(6, 0.32 * len(table) + 1))[1] if ax is None else ax
     order = table.mean(axis=1).sort_values().index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,8 +11,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .plotting import METHOD_COLORS
+from .ledger_entries import mark, spans
+from .plotting import METHOD_COLORS, METHOD_STYLES
 from .plotting_patchseq import REFERENCE_COLORS
+from .plotting_tables import method_lines
 
 __all__ = ["plot_errors", "plot_leak", "plot_ranks", "printed_table3"]
 
@@ -33,8 +36,8 @@ def plot_errors(
 ) -> Figure:
     """Draw the test error against the labeled share, a panel per train ratio.
 
-    Lines are ours with a band of one standard error of the mean, open circles the paper's means,
-    dashed and dotted lines the references.
+    Lines are ours with a band of one standard error of the mean, open markers the paper's means,
+    dotted lines the references.
 
     Parameters
     ----------
@@ -51,17 +54,18 @@ def plot_errors(
     if unknown := sorted(set(wanted) - set(part["method"])):
         raise ValueError(f"methods has {unknown}; the table has {sorted(set(part['method']))}.")
     ratios = sorted(set(part["train_ratio"]))
-    fig, axes = plt.subplots(1, len(ratios), figsize=(10, 4.8), sharey=True)
+    fig, axes = plt.subplots(1, len(ratios), figsize=(10, 5.8), sharey=True)
     others = extras[(extras["table"] == "table3") & (extras["measure"] == measure)]
     for ax, ratio in zip(np.atleast_1d(axes), ratios, strict=True):
         for method in wanted:
             line = part[(part["method"] == method) & (part["train_ratio"] == ratio)]
-            color = METHOD_COLORS[method]
+            color, (style, marker) = METHOD_COLORS[method], METHOD_STYLES[method]
             x, mean, paper = (line[c].to_numpy(float) for c in ("gamma", "mean", "paper_mean"))
             error = line["sd"].to_numpy(float) / np.sqrt(np.maximum(line["reps"], 1))
-            ax.plot(x, mean, color=color, lw=1.8, label=method)
+            ax.plot(x, mean, color=color, ls=style, lw=1.8, label=method)
             ax.fill_between(x, mean - error, mean + error, color=color, alpha=0.15, lw=0)
-            ax.scatter(x, paper, s=30, facecolor="white", edgecolor=color, zorder=3)
+            shape: dict[str, Any] = {"marker": marker, "s": 34, "lw": 1.3, "zorder": 3}
+            ax.scatter(x, paper, facecolor="white", edgecolor=color, **shape)
             for beyond in x[np.fmax(mean, paper) > limit]:
                 ax.annotate(
                     "",
@@ -72,9 +76,8 @@ def plot_errors(
         for name in references:
             line = others[(others["method"] == name) & (others["train_ratio"] == ratio)]
             color = REFERENCE_COLORS.get(name, "0.6")
-            style = ":" if name.endswith("network") else "--"
             line = line.sort_values("gamma")
-            ax.plot(line["gamma"], line["mean"], color=color, ls=style, lw=1.6, label=name)
+            ax.plot(line["gamma"], line["mean"], color=color, ls=":", lw=2.6, label=name)
         ax.set(
             title=f"train ratio {ratio:g}",
             xlabel="labeled share γ",
@@ -83,29 +86,29 @@ def plot_errors(
     low = min(part["mean"].min(), others["mean"].min() if len(others) else np.inf)
     floor = 0.95 * min(low, part["paper_mean"].min()) if np.isfinite(low) else None
     np.atleast_1d(axes)[0].set(ylabel="test MSE", ylim=(floor, limit))
-    handles, names = np.atleast_1d(axes)[0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=6, frameon=False)
+    drawn = np.atleast_1d(axes)[0].get_legend_handles_labels()[0]
+    handles = [*method_lines(wanted), *drawn[len(wanted) :]]
+    fig.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, handlelength=3)
     return fig
 
 
 def plot_ranks(cells: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the selected ranks: bars from least to largest mean of the six columns, dots the paper.
+    """Draw the selected ranks of the six columns: points with one standard deviation.
 
-    The dashed line is the reference rank of 10.
+    Rings are the paper's means, the dashed line is the reference rank of 10.
     """
     part = _table3(cells, "rank")
-    ax = plt.subplots(figsize=(7.5, 4))[1] if ax is None else ax
+    ax = plt.subplots(figsize=(9, 4.5))[1] if ax is None else ax
     order = list(dict.fromkeys(part["method"]))
     columns = part.groupby(["train_ratio", "gamma"], sort=True).ngroup()
     for k, method in enumerate(order):
         mine = part[part["method"] == method]
-        shift = (columns[mine.index] - 2.5) * 0.12
+        shift = (columns[mine.index] - 2.5) * 0.14
         color = METHOD_COLORS[method]
         ax.vlines(k + shift, mine["mean"] - mine["sd"], mine["mean"] + mine["sd"], color=color)
-        ax.scatter(k + shift, mine["mean"], color=color, s=22, zorder=3)
-        ax.scatter(
-            k + shift, mine["paper_mean"], facecolor="white", edgecolor=color, s=26, zorder=4
-        )
+        ax.scatter(k + shift, mine["mean"], color=color, s=14, lw=0, zorder=4)
+        ring: dict[str, Any] = {"facecolor": "none", "edgecolor": color, "s": 60, "lw": 1.1}
+        ax.scatter(k + shift, mine["paper_mean"], zorder=3, **ring)
     ax.axhline(10, color="0.5", ls="--", lw=1)
     ax.set(ylabel="selected rank", ylim=(0, 13), xticks=range(len(order)))
     ax.set_xticklabels(order, rotation=30, ha="right")
@@ -140,21 +143,25 @@ def plot_leak(leak: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequenc
 def printed_table3(cells: pd.DataFrame, train_ratio: float) -> pd.DataFrame:
     """Return one half of the table: ours, the paper's, and a mark (✓ agrees, ✗ differs, · missing).
 
-    A row per method; per labeled share the selected rank and the two errors.
+    A row per method; per labeled share the selected rank and the two errors, as columns with two
+    heads; at the end our partitions. A mark in brackets rests on fewer than ten of them.
     """
     part = cells[(cells["table"] == "table3") & (cells["train_ratio"] == train_ratio)]
     if part.empty:
         raise ValueError(f"train_ratio is {train_ratio!r}; expected 0.6 or 0.8.")
-    marks = {"agrees": "✓", "differs": "✗", "missing": "·"}
-    names = {"rank": "rank", "mse_rhat": "MSE at rank", "mse_r10": "MSE at 10"}
-    text, columns = [], []
+    names = {"rank": "rank", "mse_rhat": "MSE", "mse_r10": "at 10"}
+    text = []
     for row in part.itertuples():
         digits = 1 if row.measure == "rank" else 3
         ours = "–" if row.verdict == "missing" else f"{row.mean:.{digits}f}"
-        entry = f"{ours} | {row.paper_mean:.{digits}f} {marks[row.verdict]}"
-        text.append(entry.replace(" ", "\u00a0"))  # stays on one line
-        columns.append(f"γ={row.gamma:g} {names[row.measure]}")
-    frame = part.assign(text=text, column=columns)
-    order = [f"γ={g:g} {names[m]}" for g in sorted(set(part["gamma"])) for m in MEASURES]
-    wide = frame.pivot(index="method", columns="column", values="text")[order]
-    return wide.loc[list(dict.fromkeys(part["method"]))].rename_axis(None).rename_axis(None, axis=1)
+        text.append(f"{ours} | {row.paper_mean:.{digits}f} {mark(row.verdict, row.reps)}")
+    columns = [(f"γ = {g:g}", names[m]) for g in sorted(set(part["gamma"])) for m in MEASURES]
+    frame = part.assign(
+        text=text,
+        share=[f"γ = {gamma:g}" for gamma in part["gamma"]],
+        what=part["measure"].map(names),
+    )
+    wide = frame.pivot(index="method", columns=["share", "what"], values="text")[columns]
+    wide = wide.loc[list(dict.fromkeys(part["method"]))].rename_axis(None)
+    wide[("", "parts")] = spans(part)
+    return wide.rename_axis(columns=[None, None])

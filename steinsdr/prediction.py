@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ._validation import check_integer, check_matrix, check_responses
 from .evaluation import _standardized
 
-__all__ = ["predict_from_reductions"]
+__all__ = ["predict_from_reductions", "r2_table"]
 
 
 def predict_from_reductions(
@@ -88,3 +89,38 @@ def predict_from_reductions(
             found[better] = networks.layers(new)[-1].numpy()[better]
             best[better] = errors[better]
     return list(found)
+
+
+def r2_table(
+    Y: ArrayLike, predictions: Mapping[str, ArrayLike], names: Sequence[str]
+) -> pd.DataFrame:
+    """Return R² per property (rows) and method (columns); 0 predicts the mean of these cells.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n, q)
+        Responses of the test cells; each must vary.
+    predictions : mapping of str to array-like of shape (n, q)
+        By method.
+    names : sequence of str
+        Names of the properties.
+
+    Examples
+    --------
+    >>> Y = np.arange(6.0).reshape(3, 2)
+    >>> r2_table(Y, {"perfect": Y, "mean": 0 * Y + Y.mean(axis=0)}, ["a", "b"]).loc["a"].tolist()
+    [1.0, 0.0]
+    """
+    responses = check_matrix(Y, "Y", n_columns=len(names))
+    total = np.sum((responses - responses.mean(axis=0)) ** 2, axis=0)
+    if not (total > 0).all():
+        raise ValueError("Y has a constant column; R² needs responses that vary.")
+    columns = {}
+    for method, predicted in predictions.items():
+        guess = check_matrix(predicted, f"predictions of {method}", n_columns=len(names))
+        if len(guess) != len(responses):
+            raise ValueError(
+                f"predictions of {method} have {len(guess)} rows; expected {len(responses)}."
+            )
+        columns[method] = 1.0 - np.sum((responses - guess) ** 2, axis=0) / total
+    return pd.DataFrame(columns, index=pd.Index(names, name="property"))

@@ -14,8 +14,11 @@ import pytest
 from conftest import ROOT
 
 from steinsdr import plotting_tables
-from steinsdr.claims_simulation import CLAIMS, judge, judge_all
+from steinsdr.claims_simulation import CLAIMS
 from steinsdr.ledger import Ledger
+from steinsdr.ledger_entries import entries_html, repetition_counts
+from steinsdr.plotting import METHOD_STYLES
+from steinsdr.sentences import CORE, NN, TRE, beats_baselines, judge, judge_all
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +36,7 @@ def claim(label):
 
 
 def test_labels_are_unique_and_every_claim_can_be_judged(cells):
-    table = judge_all(cells)
+    table = judge_all(cells, CLAIMS)
     assert table["label"].is_unique
     assert set(table["paper"]) <= {"holds", "holds in part", "does not hold"}
     assert (table["paper"] == table["ours"]).all()  # ours are the paper's here
@@ -44,6 +47,9 @@ def test_counts_by_hand(cells):
     assert judge(claim("rank-sir-maximum"), cells, "mean") == ("holds", "6 of 6")
     assert judge(claim("core-tre-lowest"), cells, "mean") == ("holds", "16 of 16")
     assert judge(claim("framework-beats-baselines"), cells, "mean") == ("does not hold", "0 of 16")
+    # From the printed table: NN-sup at r = 1 and 3, twice, and at r = 5, twice, errs by more.
+    assert judge(claim("rank-stable-light"), cells, "mean") == ("holds in part", "30 of 36")
+    assert judge(claim("sup-as-full-heavy"), cells, "mean") == ("holds", "4 of 4")
 
 
 @pytest.mark.parametrize(
@@ -57,14 +63,62 @@ def test_counts_by_hand(cells):
         ("rank-sir-maximum", ["SIR"], 0.5),
         ("rank-nn-heavy-three", ["NN-sup", "NN-full", "NN-split"], 100.0),
         ("rank-mave-heavy", ["csOPG", "KSIR"], -1.0),
+        ("sup-as-full-heavy", ["TRE-sup"], 2.0),
+        ("nn-split-as-full", ["NN-split"], 1.5),
+        ("rank-tre-steadier", ["TRE-sup", "TRE-full", "TRE-split"], 100.0),
     ],
 )
 def test_a_planted_change_overturns_the_verdict(cells, label, methods, factor):
     changed = cells.copy()
     hit = changed["method"].isin(methods)
-    changed.loc[hit, "mean"] = changed.loc[hit, "mean"] * factor
+    for value in ("mean", "sd"):
+        changed.loc[hit, value] = changed.loc[hit, value] * factor
     assert judge(claim(label), cells, "mean")[0] == "holds"
     assert judge(claim(label), changed, "mean")[0] == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("label", "methods", "factor"),
+    [
+        ("rank-stable-light", [*TRE, *NN], 100.0),
+        ("rank-unlabeled-lowest", ["TRE-sup", "NN-sup"], -1.0),
+        ("rank-unlabeled-steadiest", ["TRE-sup", "NN-sup"], -1.0),
+        ("abstract-distance", CORE, 100.0),
+        ("abstract-rank", CORE, 100.0),
+    ],
+)
+def test_a_planted_change_moves_the_count_both_ways(cells, label, methods, factor):
+    """These hold in some of the paper's cells; planted ones decide nearly all of them."""
+    worse, better = cells.copy(), cells.copy()
+    hit = cells["method"].isin(methods)
+    for value in ("mean", "sd"):
+        worse.loc[hit, value] = cells.loc[hit, value] * factor - 0.1 * np.sign(-factor)
+        better.loc[hit, value] = 0.0 if factor > 0 else 100.0
+        better.loc[~hit, value] = better.loc[~hit, value] + 0.1
+    low, high = (judge(claim(label), frame, "mean")[0] for frame in (worse, better))
+    assert low == "does not hold"
+    assert high == "holds"
+
+
+def test_spreads_of_few_repetitions_are_no_evidence(cells):
+    few = cells.assign(reps=cells["reps"].where(cells["method"] != "NN-full", 4))
+    verdict, evidence = judge(claim("rank-tre-steadier"), few, "mean")
+    assert (verdict, evidence) == ("missing", "12 of 12 cells incomplete")
+    assert judge(claim("rank-tre-steadier"), few, "paper_mean")[0] == "holds"
+    assert judge(claim("rank-tre-beats-nn"), few, "mean")[0] == "holds", "its means count"
+
+
+def test_groups_against_the_baselines(cells):
+    groups = {"six": TRE + NN, "core": CORE, "two": ["TRE-sup", "TRE-full"]}
+    counts = beats_baselines(cells, groups)
+    assert (counts["paper"] == counts["ours"]).all()
+    assert (
+        f"{counts.loc['six', 'paper']} of 16"
+        == judge(claim("framework-beats-baselines"), cells, "mean")[1]
+    )
+    assert counts["paper"].is_monotonic_increasing, "fewer methods, fewer obstacles"
+    holes = cells.assign(mean=cells["mean"].where(cells["method"] != "NN-split"))
+    assert beats_baselines(holes, groups)["cells"].tolist() == [0, 0, 16]
 
 
 def test_all_and_most_are_told_apart(cells):
@@ -80,12 +134,28 @@ def test_missing_cells_give_no_verdict(cells):
 
 
 def test_printed_table_marks_agreement(cells):
-    frame = plotting_tables.printed_table(cells, "table1", "ar1")
-    assert frame.shape == (10, 4)
-    entry = frame.loc["TRE-sup", "n = 50"].replace("\u00a0", " ")
-    assert entry == "1.834 (0.079) | 1.834 (0.079) ✓"
+    few = cells["method"].eq("NN-full") & cells["n"].isin([50, 100])
+    some = cells.assign(reps=cells["reps"].mask(few, 3))
+    frame = plotting_tables.printed_table(some, "table1", "ar1")
+    assert frame.shape == (10, 5)
+    assert frame.loc["TRE-sup", "n = 50"] == "1.834 (0.079) | 1.834 (0.079) ✓"
+    assert frame.loc["NN-full", "n = 50"].endswith(" (✓)")
+    assert frame.loc["NN-full", "n = 300"].endswith(") ✓")
+    assert frame["repetitions"].loc[["TRE-sup", "NN-full"]].tolist() == ["100", "3–100"]
+    page = entries_html(frame)
+    assert page.count("<small>") == 40
+    assert "1.834 (0.079) ✓<br/><small>1.834 (0.079)</small>" in page
     with pytest.raises(ValueError, match="law is 'normal'"):
         plotting_tables.printed_table(cells, "table1", "normal")
+
+
+def test_repetitions_are_counted_where_something_was_computed(cells):
+    first = cells[cells["table"] == "table1"]
+    reps = np.resize([0, 2, 9, 10, 19, 20, 99, 100], len(first))
+    counts = repetition_counts(first.assign(reps=reps))
+    assert counts.to_dict() == {
+        "100 or more": 20, "20 to 99": 40, "10 to 19": 40, "fewer than 10": 40
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("table", ["table1", "table2"])
@@ -93,8 +163,12 @@ def test_figures_show_every_law_and_method(cells, table):
     fig = plotting_tables.plot_table(cells, table)
     assert len(fig.axes) == 4
     assert all(len(ax.get_lines()) == 10 for ax in fig.axes)
-    own, paper = fig.axes[0].get_lines()[0], fig.axes[0].collections[1]
-    np.testing.assert_allclose(own.get_ydata(), paper.get_offsets()[:, 1])
+    points = [c for c in fig.axes[0].collections if len(c.get_offsets()) > 1]
+    for own, paper in zip(fig.axes[0].get_lines(), points, strict=True):
+        np.testing.assert_allclose(own.get_ydata(), paper.get_offsets()[:, 1])
+    styles = [(line.get_linestyle(), line.get_marker()) for line in fig.legends[0].get_lines()]
+    assert len(set(styles)) == 10, "methods can be told apart without colour"
+    assert styles == [METHOD_STYLES[t.get_text()] for t in fig.legends[0].get_texts()]
     some = plotting_tables.plot_table(cells, table, ["SIR"])
     assert all(len(ax.get_lines()) == 1 for ax in some.axes)
     with pytest.raises(ValueError, match="methods has"):
@@ -106,10 +180,12 @@ def test_agreement_outlines_what_differs(cells):
     some = cells.copy()
     some.loc[some.index[0], "verdict"] = "differs"
     some.loc[some.index[1], "verdict"] = "missing"
+    some.loc[some.index[2], "reps"] = 9
     ax = plotting_tables.plot_agreement(some, "table1")
     boxes = [patch for patch in ax.patches if isinstance(patch, plt.Rectangle)]
     assert len(boxes) == 2
     assert [bool(box.get_hatch()) for box in boxes] == [False, True]
+    assert [text.get_text() for text in ax.texts].count("(0.0)") == 1
     plt.close("all")
 
 

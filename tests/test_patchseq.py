@@ -28,7 +28,8 @@ from steinsdr.patchseq import (
     select_genes,
     table3_split,
 )
-from steinsdr.plotting_patchseq import bibiplot, correlations, plot_r2, r2_table
+from steinsdr.plotting_patchseq import bibiplot, correlations, plot_r2
+from steinsdr.prediction import r2_table
 from steinsdr.reduced_rank import ReducedRankRegression
 from steinsdr.scores import TikhonovScore
 from steinsdr.streams import stream_seed

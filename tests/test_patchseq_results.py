@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from patchseq_miniature import DRIVERS, write_miniature
+from toy_experiment import modules_entered
 
 from steinsdr import claims_patchseq, patchseq_results, plotting_genes, plotting_table3
 from steinsdr.comparisons import TEST_PER_TRAIN, paired_differences, pooled_differences
@@ -49,6 +50,15 @@ def test_stored_tables_are_those_of_the_committed_code():
     assert manifest["code"] == code_hash(patchseq_results.MODULES), (
         "run: python -m steinsdr patchseq"
     )
+
+
+# Observing calls takes time, and what "leak" enters "rrr" enters too.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["genes", "r2", "spectrum", "rrr", "silent"])
+def test_every_module_behind_the_tables_is_declared(mini, name):
+    genes = tuple(mini.counts.columns[:N_GENES])
+    step = patchseq_results.STEPS[name]
+    assert modules_entered(lambda: step(mini, genes, 1)) <= set(patchseq_results.MODULES)
 
 
 def test_stored_tables_have_what_the_chapter_needs():

@@ -73,3 +73,39 @@ def test_tails_show_the_limits(data):
 
 def test_every_method_has_its_own_colour():
     assert len(set(plotting.METHOD_COLORS.values())) == len(plotting.METHOD_COLORS) == 10
+    assert set(plotting.METHOD_STYLES) == set(plotting.METHOD_COLORS)
+    assert len(set(plotting.METHOD_STYLES.values())) == 10, "a method is known without its colour"
+
+
+# Machado, Oliveira and Fernandes (2009): how light looks without one kind of cone, in linear RGB.
+DEFICIENCIES = {
+    "normal": np.eye(3),
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+               [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+               [-0.011820, 0.042940, 0.968881]],
+}  # fmt: skip
+
+
+def linear(color):
+    values = np.array(matplotlib.colors.to_rgb(color))
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light):
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    f = np.cbrt(to_xyz @ np.clip(light, 0, 1) / to_xyz.sum(axis=1))
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("eye", DEFICIENCIES)
+def test_methods_with_the_same_line_have_colours_far_apart(eye):
+    seen = {m: lab(DEFICIENCIES[eye] @ linear(c)) for m, c in plotting.METHOD_COLORS.items()}
+    for style in ("-", "-.", "--"):
+        family = [m for m, (line, _) in plotting.METHOD_STYLES.items() if line == style]
+        for k, one in enumerate(family):
+            for two in family[:k]:
+                # Ten units of CIELAB are a difference that is seen at a glance.
+                assert np.linalg.norm(seen[one] - seen[two]) > 10, (one, two)
