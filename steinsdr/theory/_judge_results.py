@@ -36,8 +36,9 @@ def _stored(*studies: str) -> pd.DataFrame:
     "thm:subgcomp",
     "theorem",
     "notebooks/12_theorem1#cell-split-slopes",
-    r"Split estimator: with probability \(1 - \delta\) the error is at most \(C K^2 \{\sqrt{q}\,"
-    r"\epsilon(n_u) + \sqrt{pq \ln(pq/\delta)/n_\ell} + \sqrt{pq} \ln(pq/\delta)/n_\ell\}\).",
+    r"Split estimator: with probability \(1 - \delta\) the error is at most \(C K^2 [\sqrt{q}\,"
+    r"\epsilon(n_u)\) \({} + \sqrt{pq \ln(pq/\delta)/n_\ell}\) "
+    r"\({} + \sqrt{pq} \ln(pq/\delta)/n_\ell]\).",
 )
 def _split() -> Judgement:
     frame = _stored("split-n")

@@ -173,5 +173,5 @@ def claims_html(table: pd.DataFrame, group: str | None = None, *, root: str = ".
     columns = {"claim": claims, "verdict": "<strong>" + table["verdict"] + "</strong>"}
     frame = pd.DataFrame({**columns, "evidence": table["evidence"].map(math_html)})
     with pd.option_context("display.max_colwidth", None):
-        html = frame.to_html(index=False, escape=False, border=0, justify="left")
+        html = frame.to_html(index=False, escape=False, border=0, justify="left", classes="claims")
     return html.replace("<td>", '<td style="text-align: left; vertical-align: top">')
