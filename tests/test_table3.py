@@ -180,4 +180,4 @@ def test_every_module_a_cell_enters_is_declared(toy, method):
     entered = modules_entered(lambda: outcomes(toy, wanted))
     declared = set(modules(TABLE3_METHODS[method].family, "prediction"))
     undecided = {"experiments/table3", "experiments/table3_methods", "experiments/methods"}
-    assert entered - undecided <= declared
+    assert entered - undecided - {"_advice"} <= declared  # advice only warns
