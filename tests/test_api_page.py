@@ -12,7 +12,7 @@ from conftest import ROOT
 import steinsdr
 
 # Modules that the reader meets elsewhere: the command line, and the experiments' own page.
-ELSEWHERE = ("steinsdr.__main__", "steinsdr.experiments", "steinsdr.ledger")
+ELSEWHERE = ("steinsdr.__main__", "steinsdr.experiments")
 
 
 def public_modules():

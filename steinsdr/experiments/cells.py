@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -224,9 +225,12 @@ def _stein(cell: Cell, n_components: Any, score: KnownScores, data: Simulation) 
         score=score,
         config=method.config,
         rank=_adaptive_rank(method) if n_components == "auto" else "adaptive",
+        center=method.center,
         random_state=stream_seed(BASE_SEED + cell.rep, "rank", cell.law, cell.n, cell.r),
     )
-    return sdr.fit(data.X, data.Y, data.X_unlabeled if len(data.X_unlabeled) else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the paper does not centre its responses
+        return sdr.fit(data.X, data.Y, data.X_unlabeled if len(data.X_unlabeled) else None)
 
 
 def _adaptive_rank(method: Method) -> AdaptiveRank:

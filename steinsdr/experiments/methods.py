@@ -8,7 +8,7 @@ own name and a note that says what differs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 __all__ = ["METHODS", "NETWORKS", "PAPER_METHODS", "SCORE_FAMILIES", "Method", "tolerance"]
@@ -33,6 +33,8 @@ class Method:
         Further parameters for some numbers of labeled rows.
     rank : mapping
         Parameters of the rank rule that are not its defaults; they matter where r is unknown.
+    center : bool
+        Whether responses are centred before the cross-moment.
     cost : float
         Seconds of one cell on one core, roughly: it orders the work and weighs the progress bar.
     note : str
@@ -46,6 +48,7 @@ class Method:
     settings: Mapping[str, Any] = field(default_factory=dict)
     by_n: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     rank: Mapping[str, Any] = field(default_factory=dict)
+    center: bool = False
     cost: float = 0.1
     note: str = ""
     tables: tuple[str, ...] = ("table1", "table2")
@@ -68,6 +71,7 @@ class Method:
             "settings": dict(self.settings),
             "by_n": {str(n): dict(extra) for n, extra in self.by_n.items()},
         }
+        described |= {"center": True} if self.center else {}
         return described | ({"rank": dict(self.rank)} if measure == "rank" else {})
 
 
@@ -213,6 +217,12 @@ METHODS: dict[str, Method] = {
     ),
     "NN-split-std-90": _energy_90("split", 30.0),
     "NN-full-std-90": _energy_90("full", 120.0),
+}
+METHODS |= {
+    f"{name}-centred": replace(
+        METHODS[name], center=True, note="responses centred first", tables=("table1",)
+    )
+    for name in ("TRE-sup", "TRE-split", "TRE-full", "NN-sup", "NN-split", "NN-full")
 }
 
 PAPER_METHODS: tuple[str, ...] = tuple(METHODS)[:10]
