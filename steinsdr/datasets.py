@@ -138,14 +138,22 @@ def _fetch(name: str) -> Path:
     try:
         return Path(pooch.retrieve(url, known_hash=f"sha256:{expected}", fname=name, path=cache))
     except OSError as error:  # no network, no such page, no right to write
+        # Its first cause says enough; the chain above it is a hundred lines of sockets and retries.
         raise ConnectionError(
-            f"Could not download {url} into {cache} ({error}). {by_hand}"
-        ) from error
+            f"Could not download {url} into {cache} ({_first_cause(error)}). {by_hand}"
+        ) from None
     except ValueError as error:  # pooch's word for a wrong checksum; it removes the file itself
         raise ValueError(
             f"{url} does not have the expected SHA-256 {expected}: the download was cut short or "
             f"altered on its way. Try again. {by_hand}"
         ) from error
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Return what an exception was raised because of, at the end of the chain."""
+    while inner := error.__cause__ or error.__context__:
+        error = inner
+    return error
 
 
 def _read(counts_path: Path, ephys_path: Path, meta_path: Path) -> PatchSeq:

@@ -106,11 +106,16 @@ def test_no_network_says_what_to_do(monkeypatch):
     def retrieve(*_, **__):
         import requests
 
-        raise requests.exceptions.ConnectionError("name resolution failed")
+        try:
+            raise OSError("name resolution failed")
+        except OSError as error:
+            raise requests.exceptions.ConnectionError("retries, pools and hosts") from error
 
     monkeypatch.setattr(pooch, "retrieve", retrieve)
-    with pytest.raises(ConnectionError, match=rf"name resolution failed.*{DATA_VARIABLE}"):
+    with pytest.raises(ConnectionError, match=rf"name resolution failed.*{DATA_VARIABLE}") as info:
         load_patchseq()
+    assert "pools" not in str(info.value)
+    assert info.value.__suppress_context__  # and none of their traceback
 
 
 def test_damaged_download_says_what_to_do(tmp_path, monkeypatch):
