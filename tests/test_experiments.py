@@ -127,7 +127,10 @@ def test_damaged_cache_file_is_replaced(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("method", ["TRE-sup", "TRE-split", "TRE-full", "NN-sup", "NN-split"])
+@pytest.mark.filterwarnings("ignore:y. the mean of the responses:UserWarning")
+@pytest.mark.parametrize(
+    "method", ["TRE-sup", "TRE-split", "TRE-full", "NN-sup", "NN-split", "TRE-split-centred"]
+)
 def test_shared_number_is_that_of_the_public_estimator(method):
     experiment = replace(TOY1, axes=TOY1.axes | {"method": (method,)})
     cell = experiment.cell(law="lognormal", n=40, method=method, rep=2)
@@ -143,7 +146,9 @@ def test_shared_number_is_that_of_the_public_estimator(method):
         score = DenoisingScore(sigma_units="x", random_state=seed, **small)
         unlabeled = 60
     data = simulate("lognormal", 40, p=6, n_unlabeled=unlabeled, seed=44)
-    sdr = SteinSDR(3, score=score, config=config).fit(data.X, data.Y, data.X_unlabeled)
+    center = method.endswith("-centred")
+    sdr = SteinSDR(3, score=score, config=config, center=center)
+    sdr.fit(data.X, data.Y, data.X_unlabeled)
     assert status == "ok"
     # n_evaluated is 40 too, so that products have the same shapes: equal but for rounding.
     assert values[0] == pytest.approx(procrustes_distance(sdr.components_.T, data.B), abs=1e-9)
