@@ -65,7 +65,7 @@ class Method:
 
     def describe(self, measure: str) -> dict[str, Any]:
         """Return what decides "distance" or "rank", as plain data for a manifest."""
-        described = {
+        described: dict[str, Any] = {
             "family": self.family,
             "config": self.config,
             "settings": dict(self.settings),
