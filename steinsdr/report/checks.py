@@ -120,7 +120,7 @@ def check_data(X: pd.DataFrame) -> DataChecks:
         "heavy": (columns["skewness"].abs() > SKEWNESS_LIMIT)
         | (columns["kurtosis"] > KURTOSIS_LIMIT),
         "collinear": columns["explained_by_others"] > COLLINEAR,
-        "counter": pd.Series([_counts_rows(X[c].to_numpy()) for c in X], index=columns.index),
+        "counter": pd.Series([_counts_rows(X[c]) for c in X], index=columns.index),
     }
     remarks = pd.DataFrame(masks)
     columns["remarks"] = [", ".join(remarks.columns[row]) for row in remarks.to_numpy()]
@@ -137,9 +137,20 @@ def check_data(X: pd.DataFrame) -> DataChecks:
     return DataChecks(columns, tail_check(values), tuple(findings))
 
 
-def _counts_rows(column: NDArray) -> bool:
-    """Whether a column looks like a row number: whole and always one more than before."""
-    return len(column) > 1 and bool(np.all(np.diff(column) == 1)) and float(column[0]).is_integer()
+def _counts_rows(column: pd.Series) -> bool:
+    """Whether a column looks like a row number: whole, and as far apart as the rows of the file.
+
+    Rows that were dropped leave gaps in both. A column that the file gives no name is the index of
+    a table that was saved with it, and may have gaps of its own.
+    """
+    values = column.to_numpy()
+    if len(values) < 2 or not np.all(values == np.round(values)):
+        return False
+    if str(column.name).startswith("Unnamed: ") and np.all(np.diff(values) > 0):
+        return True
+    named = "row" in column.index.names
+    rows = column.index.get_level_values("row") if named else np.arange(len(values))
+    return bool(np.ptp(values - np.asarray(rows)) == 0)
 
 
 def _discrete(names: list[str]) -> Finding:

@@ -15,7 +15,11 @@ def add_command(commands: Any) -> None:
     parser.set_defaults(command=_fit)
     parser.add_argument("data", help="CSV, TSV or Parquet file whose first line names the columns")
     parser.add_argument(
-        "--response", nargs="+", required=True, metavar="COLUMN", help="columns to explain"
+        "--response",
+        nargs="+",
+        required=True,
+        metavar="COLUMN",
+        help="columns to explain, apart by spaces",
     )
     parser.add_argument(
         "--predictors", nargs="+", metavar="COLUMN", help="columns to use (default: all others)"
@@ -45,11 +49,11 @@ def _fit(options: argparse.Namespace) -> int:
 
     matplotlib.use("Agg")  # a terminal may have no display
     from .analysis import analyze
-    from .files import make_folder, write_report
+    from .files import check_folder, write_report
     from .table import read_table
 
     components = _components(options.components)
-    make_folder(options.out)  # before minutes of work
+    check_folder(options.out)  # before minutes of work
     table = read_table(
         options.data,
         options.response,

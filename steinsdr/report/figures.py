@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from ..plotting import METHOD_COLORS, NULL, SIGNAL, plot_spectrum, plot_summary
 from .analysis import Analysis
+from .captions import MOST_DIRECTIONS, MOST_NAMES, MOST_RESPONSES
 from .comparison import METHODS
 
 __all__ = [
@@ -21,8 +22,6 @@ __all__ = [
     "shortened",
 ]
 
-MOST_NAMES = 30  # predictors whose names fit into a figure
-MOST_RESPONSES, MOST_DIRECTIONS = 4, 3
 COLORS = {
     "SteinSDR": METHOD_COLORS["TRE-sup"],
     "SIR": METHOD_COLORS["SIR"],
@@ -105,7 +104,11 @@ def plot_singular_values(analysis: Analysis) -> Figure:
 
 
 def plot_loadings(analysis: Analysis) -> Figure:
-    """Draw the loadings of every direction with their intervals, the largest on top."""
+    """Draw the loadings with their intervals, the largest on top.
+
+    At most thirty predictors and three directions. Without intervals loadings are crosses, as
+    nothing says which of them are clear of zero.
+    """
     table = analysis.loadings()
     size = table["loading"].abs().groupby("predictor").max()
     shown = size.sort_values(ascending=False, kind="stable").index[:MOST_NAMES]
@@ -121,12 +124,13 @@ def plot_loadings(analysis: Analysis) -> Figure:
     rows = np.arange(len(shown))
     for ax, direction in zip(axes[0], analysis.directions[:r], strict=True):
         part = table.loc[direction].reindex(shown)
-        clear = pd.Series(True, index=part.index)
         if "low" in part:
             ax.hlines(rows, part["low"], part["high"], color=SIGNAL, lw=1.5)
             clear = (part["low"] > 0) | (part["high"] < 0)
-        face = [SIGNAL if c else "white" for c in clear]
-        ax.scatter(part["loading"], rows, s=30, c=face, edgecolor=SIGNAL, zorder=3)
+            face = [SIGNAL if c else "white" for c in clear]
+            ax.scatter(part["loading"], rows, s=30, c=face, edgecolor=SIGNAL, zorder=3)
+        else:
+            ax.scatter(part["loading"], rows, s=30, color=SIGNAL, marker="x", zorder=3)
         ax.axvline(0, color="0.3", lw=0.8)
         ax.set(title=direction, xlabel="loading")
     axes[0, 0].set_yticks(rows, [shortened(name) for name in shown])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from .analysis import Analysis
 from .findings import unevenness
 from .page import page
 
-__all__ = ["draw", "make_folder", "summary", "write_report"]
+__all__ = ["check_folder", "draw", "make_folder", "summary", "write_report"]
 
 FIGURES = {
     "predictors": figures.plot_predictors,
@@ -97,6 +98,21 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float | np.floating):
         return float(f"{float(value):.6g}") if np.isfinite(value) else None
     return value
+
+
+def check_folder(folder: str | Path) -> None:
+    """Raise ValueError if the folder of a report cannot be made; makes nothing.
+
+    Examples
+    --------
+    >>> check_folder("new/report")
+    """
+    path = Path(folder)
+    nearest = next(parent for parent in (path, *path.parents) if parent.exists())
+    reason = "" if os.access(nearest, os.W_OK) else f"no permission to write in {str(nearest)!r}"
+    reason = reason if nearest.is_dir() else f"{str(nearest)!r} is a file"
+    if reason:
+        raise ValueError(f"out: cannot make the folder {str(path)!r}: {reason}.")
 
 
 def make_folder(folder: str | Path) -> Path:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-__all__ = ["SUFFIXES", "check_columns", "listed", "parse_names", "read_frame"]
+__all__ = ["SUFFIXES", "check_columns", "listed", "names_in", "parse_names", "read_frame"]
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 DELIMITERS = (",", ";", "\t", "|")
+COMMA = re.compile(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*$", re.IGNORECASE)  # a decimal comma
 
 
 def parse_names(value: str | Sequence[str] | None) -> list[str]:
@@ -35,6 +37,26 @@ def parse_names(value: str | Sequence[str] | None) -> list[str]:
             text = text[1:-1]
         value = [part.strip().strip("'\"") for part in text.split(",")]
     return [str(name) for name in value if str(name)]
+
+
+def names_in(frame: pd.DataFrame, value: str | Sequence[str] | None) -> list[str]:
+    """Return the column names that ``value`` means, given the columns there are.
+
+    A shell passes ``y1,y2`` as one name; it is taken apart if there is no such column but there are
+    parts of it. A column whose own name has a comma is left whole.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame(columns=["y1", "y2", "weight, kg"])
+    >>> names_in(frame, ["y1,y2", "weight, kg"]), names_in(frame, "weight, kg")
+    (['y1', 'y2', 'weight, kg'], ['weight, kg'])
+    """
+    known = set(frame.columns)
+    names = []
+    for name in [value] if isinstance(value, str) and value in known else parse_names(value):
+        parts = parse_names(name)
+        names += [name] if name in known or not known.intersection(parts) else parts
+    return names
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:
@@ -74,9 +96,14 @@ def read_frame(path: str | Path, argument: str = "data") -> pd.DataFrame:
     ----------
     path : str or Path
         A file that ends in .csv, .tsv or .parquet. The delimiter of a .csv may also be a
-        semicolon, a tab or a bar.
+        semicolon, a tab or a bar; then numbers may have decimal commas. Text is UTF-8.
     argument : str
         Its name in messages.
+
+    Returns
+    -------
+    DataFrame
+        Its ``attrs["notes"]`` say what was assumed about the file, in sentences.
 
     Raises
     ------
@@ -102,6 +129,11 @@ def read_frame(path: str | Path, argument: str = "data") -> pd.DataFrame:
             f"{argument}: reading Parquet needs pyarrow, which is not installed: "
             "pip install 'pandas[parquet]', or save the table as CSV."
         ) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{argument}: {path.name!r} is not UTF-8 text (byte {error.start + 1} read is "
+            f"{error.object[error.start]:#04x}); save the file as UTF-8."
+        ) from error
     except (ValueError, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise ValueError(f"{argument}: cannot read {path.name!r}: {reason}") from error
@@ -114,13 +146,31 @@ def read_frame(path: str | Path, argument: str = "data") -> pd.DataFrame:
 def _read_text(path: Path, suffix: str) -> pd.DataFrame:
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
-        delimiter = "\t" if suffix == ".tsv" else max(DELIMITERS, key=header.count)
+        unquoted = re.sub('"[^"]*"', "", header)  # a quoted name may hold any delimiter
+        delimiter = "\t" if suffix == ".tsv" else max(DELIMITERS, key=unquoted.count)
         file.seek(0)
         names = next(csv.reader(file, delimiter=delimiter, skipinitialspace=True), [])
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:  # pandas would rename them
         raise ValueError(f"several columns are named {listed(twice)}; rename them.")
-    return pd.read_csv(path, sep=delimiter, encoding="utf-8-sig", skipinitialspace=True)
+    return _with_decimals(path, delimiter)
+
+
+def _with_decimals(path: Path, delimiter: str) -> pd.DataFrame:
+    """Read with decimal points, or with decimal commas if that makes numbers of more columns.
+
+    Where commas separate columns, one inside a number would be that of thousands.
+    """
+    options = {"sep": delimiter, "encoding": "utf-8-sig", "skipinitialspace": True}
+    frame = pd.read_csv(path, **options)
+    texts = frame.select_dtypes(exclude=["number", "bool"])
+    if delimiter == "," or not any(texts[c].astype(str).str.match(COMMA).any() for c in texts):
+        return frame
+    other = pd.read_csv(path, decimal=",", **options)
+    if other.select_dtypes("number").shape[1] <= frame.select_dtypes("number").shape[1]:
+        return frame
+    other.attrs["notes"] = (f"{path.name}: commas within numbers were read as decimal points.",)
+    return other
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

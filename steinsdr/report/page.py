@@ -12,26 +12,12 @@ import pandas as pd
 from .. import __version__
 from .analysis import Analysis
 from .bootstrap import LEVEL
+from .captions import caption
 from .comparison import REFERENCES
 from .findings import unevenness
 from .reduction import PERMUTATIONS
 
-__all__ = ["CAPTIONS", "page"]
-
-CAPTIONS = {
-    "predictors": "Correlations of the predictors, and the share of each one's variance that is "
-    "linear in the others. Red diamonds are almost determined by the others.",
-    "score": "Left: held-out objective of each λ, above its best; small is good. Right: the matrix "
-    "E[s x'] in the coordinates of the fit; with the true score it is the identity.",
-    "spectrum": "Singular values of the cross-moment (points) and what permuted responses give "
-    "(band: middle 90 percent, line: 95 percent quantile). Filled points are kept.",
-    "loadings": "Weight of each standardized predictor in each direction, with intervals from "
-    "resampled rows. Filled points: the interval does not hold zero.",
-    "summaries": "Responses against directions, with running means. A trend says that the "
-    "direction matters for this response; its shape is the link.",
-    "comparison": "Variance explained on held-out rows, after reduction to the same number of "
-    "directions by each method, and by ridge regression on all predictors.",
-}
+__all__ = ["page"]
 
 DENSITY = 1.7  # pixels of a picture for one of the screen
 HEADINGS = {
@@ -75,7 +61,7 @@ def page(analysis: Analysis, figures: Mapping[str, bytes]) -> str:
     ----------
     analysis : Analysis
     figures : mapping of str to bytes
-        PNG pictures by the keys of ``CAPTIONS``.
+        PNG pictures by the keys of ``steinsdr.report.captions.CAPTIONS``.
     """
     table, verdict = analysis.table, analysis.verdict
     title = f"Directions of {table.name}"
@@ -89,15 +75,19 @@ def page(analysis: Analysis, figures: Mapping[str, bytes]) -> str:
         body += ["<h2>What to mind, and what to do</h2>"]
         body += [_bullets(f"{finding.text} {finding.advice}" for finding in verdict.findings)]
     body += ["<h2>The data</h2>", _bullets(table.notes)]
-    body += [_html(_checks(analysis), "The predictors."), _figure("predictors", figures)]
-    body += ["<h2>The score</h2>", _paragraph(_score(analysis)), _figure("score", figures)]
+    body += [_html(_checks(analysis), "The predictors."), _figure("predictors", analysis, figures)]
+    body += [
+        "<h2>The score</h2>",
+        _paragraph(_score(analysis)),
+        _figure("score", analysis, figures),
+    ]
     body += ["<h2>How many directions</h2>", _html(_spectrum(analysis), _permutations(analysis))]
-    body += [_figure("spectrum", figures)]
-    body += ["<h2>What the directions are made of</h2>", _figure("loadings", figures)]
+    body += [_figure("spectrum", analysis, figures)]
+    body += ["<h2>What the directions are made of</h2>", _figure("loadings", analysis, figures)]
     body += [_html(_loadings(analysis), _loadings_caption(analysis))]
-    body += ["<h2>What the responses do along them</h2>", _figure("summaries", figures)]
+    body += ["<h2>What the responses do along them</h2>", _figure("summaries", analysis, figures)]
     body += ["<h2>What they predict</h2>", _paragraph(_folds(analysis))]
-    body += [_figure("comparison", figures)]
+    body += [_figure("comparison", analysis, figures)]
     body += [_html(analysis.comparison.table(), "Held-out R² per response and overall.")]
     body += ["<h2>How this was made</h2>", _settings(analysis)]
     return (
@@ -177,7 +167,11 @@ def _loadings_caption(analysis: Analysis) -> str:
     if analysis.bootstrap is None:
         return text + "."
     resamples = len(analysis.bootstrap.loadings)
-    return f"{text}; intervals of {LEVEL:.0%} from {resamples} resamples."
+    return (
+        f"{text}; intervals of {LEVEL:.0%} from {resamples} resamples. With fewer than ten rows "
+        "for each predictor, about one in ten of the loadings that are zero has an interval "
+        "without it."
+    )
 
 
 def _folds(analysis: Analysis) -> str:
@@ -209,14 +203,14 @@ def _bullets(sentences: object) -> str:
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _figure(name: str, figures: Mapping[str, bytes]) -> str:
+def _figure(name: str, analysis: Analysis, figures: Mapping[str, bytes]) -> str:
     picture = figures[name]
-    data, caption = base64.b64encode(picture).decode(), escape(CAPTIONS[name], quote=True)
+    data, text = base64.b64encode(picture).decode(), escape(caption(name, analysis), quote=True)
     # A PNG says its width in bytes 16 to 20; pictures are drawn denser than screens show.
     width = round(int.from_bytes(picture[16:20]) / DENSITY)
     return (
-        f'<figure><img alt="{caption}" width="{width}" src="data:image/png;base64,{data}">'
-        f"<figcaption>{caption}</figcaption></figure>"
+        f'<figure><img alt="{text}" width="{width}" src="data:image/png;base64,{data}">'
+        f"<figcaption>{text}</figcaption></figure>"
     )
 
 

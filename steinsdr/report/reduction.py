@@ -7,10 +7,17 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_choice, check_matrix, check_not_constant, check_responses
+from .._validation import (
+    check_choice,
+    check_matrix,
+    check_not_constant,
+    check_responses,
+    split_labeled,
+)
 from ..estimator import SteinSDR
 from ..rank import AdaptiveRank
 from ..scores import TikhonovScore
@@ -79,14 +86,14 @@ class Coordinates:
         return (X - self.mean) / self.sd @ self.root
 
 
-class Reduction(BaseEstimator):
+class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""SteinSDR in coordinates where no column counts more for its units, with a tuned score.
 
     The cross-moment's noise has the covariance of the score, about :math:`\Sigma^{-1}`: where
     predictors are correlated it is large in the thin directions of x, and singular vectors look
     there first. Whitened coordinates make it the same in all directions. Whitening needs many more
     rows than columns, which is why the paper does without. The central subspace is the same in
-    either, up to the change of coordinates.
+    either, up to the change of coordinates. Responses are standardized too, hence centred.
 
     Parameters
     ----------
@@ -149,9 +156,16 @@ class Reduction(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, X_unlabeled: ArrayLike | None = None) -> Self:
-        """Estimate the directions from predictors (n, p) and complete responses (n, q)."""
+        """Estimate the directions from predictors (n, p) and responses (n,) or (n, q).
+
+        Rows whose responses are all NaN count as unlabeled, like those of ``X_unlabeled`` (m, p).
+        """
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         responses = check_responses(y, n_rows=len(points))
+        labeled = split_labeled(responses)
+        if labeled.sum() < 2:
+            raise ValueError(f"y has {labeled.sum()} labeled row(s); at least 2 are needed.")
+        points, more, responses = points[labeled], points[~labeled], responses[labeled]
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         check_not_constant(responses, "y")
         n, p = points.shape
@@ -161,9 +175,10 @@ class Reduction(BaseEstimator):
         self.scale_ = automatic if self.scale == "auto" else self.scale
         self.coordinates_ = Coordinates.of(points, whiten=self.scale_ == "whiten")
         self.points_ = self.coordinates_.forward(points)
-        extra, seen = None, points
         if X_unlabeled is not None and len(np.asarray(X_unlabeled)):
-            more = check_matrix(X_unlabeled, "X_unlabeled", n_columns=p)
+            more = np.vstack([more, check_matrix(X_unlabeled, "X_unlabeled", n_columns=p)])
+        extra, seen = None, points
+        if len(more):
             extra = self.coordinates_.forward(more)
             seen = np.vstack([points, more]) if self.config != "sup" else points
         base = TikhonovScore(tol=self.tol)
@@ -184,6 +199,16 @@ class Reduction(BaseEstimator):
         self.loadings_ = weights * signs
         self.basis_ = self.sdr_.components_.T * signs
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.loadings_.shape[1]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
 
     def _rule(self, X: NDArray, k: int, q: int) -> AdaptiveRank:
         """Return Algorithm 2 with more permutations and a stricter quantile than the paper's.

@@ -10,12 +10,21 @@ import numpy as np
 import pandas as pd
 
 from .._validation import varying_columns
-from .frames import check_columns, listed, parse_names, read_frame
+from .frames import check_columns, listed, names_in, parse_names, read_frame
 
 __all__ = ["MIN_ROWS", "Table", "parse_names", "read_table"]
 
 MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
 MIN_OTHER = 5  # rows that must differ from a column's usual value, or folds may find it constant
+GAPS = "A cell without a number must be empty."
+CLASSES = (
+    "if these are classes, give each of them a column of 0 and 1 and name these columns as "
+    f"responses; K classes show at most K - 1 directions. {GAPS}"
+)
+CATEGORIES = (
+    "leave them out with drop, or fit within their groups: a column of categories has no density, "
+    f"and numbers for them do not change that. {GAPS}"
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,8 @@ def read_table(
     data : path or DataFrame
         A .csv, .tsv or .parquet file, see :mod:`steinsdr.report.frames`.
     responses : list of str or str
-        Columns to explain; text such as ``"[y1, y2]"`` is taken apart.
+        Columns to explain; text such as ``"[y1, y2]"`` is taken apart. Of classes, one column of
+        0 and 1 for each.
     predictors : list of str or str, optional
         Columns to explain them by; by default all others.
     drop : list of str or str, optional
@@ -84,24 +94,21 @@ def read_table(
     ((30, 2), (30, 1), (10, 2))
     """
     frame, name = _load(data, "data")
-    targets = parse_names(responses)
-    dropped = parse_names(drop)
+    targets, dropped = names_in(frame, responses), names_in(frame, drop)
     if not targets:
         raise ValueError("responses: name at least one column.")
     check_columns(frame, targets, "responses")
     check_columns(frame, dropped, "drop")
-    chosen = parse_names(predictors)
+    chosen = names_in(frame, predictors)
     check_columns(frame, chosen, "predictors")
     if not chosen:
         chosen = [c for c in frame.columns if c not in targets]
     chosen = [c for c in chosen if c not in dropped]
     _check_roles(targets, chosen, dropped)
-    _check_numeric(frame, targets, "responses", "encode them as numbers")
-    _check_numeric(
-        frame, chosen, "predictors", "encode them as numbers or leave them out with drop"
-    )
+    _check_numeric(frame, targets, "responses", CLASSES)
+    _check_numeric(frame, chosen, "predictors", CATEGORIES)
 
-    notes: list[str] = []
+    notes: list[str] = list(frame.attrs.get("notes", ()))
     X, Y = _numeric(frame, chosen, name), _numeric(frame, targets, name)
     _check_not_empty(X, "predictors")
     _check_not_empty(Y, "responses")
@@ -156,7 +163,7 @@ def _check_numeric(frame: pd.DataFrame, names: list[str], argument: str, advice:
             found.append(f"{name!r} ({len(wrong)} value(s) such as {str(wrong.iloc[0])!r})")
     if found:
         shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
-        raise ValueError(f"{argument}: not numeric: {shown}; {advice}.")
+        raise ValueError(f"{argument}: not numeric: {shown}; {advice}")
 
 
 def _numeric(frame: pd.DataFrame, names: list[str], name: str) -> pd.DataFrame:
@@ -196,9 +203,9 @@ def _more_rows(
 ) -> pd.DataFrame:
     frame, name = _load(unlabeled, "unlabeled")
     check_columns(frame, chosen, "unlabeled")
-    _check_numeric(frame, chosen, "unlabeled", "encode as in the first file")
+    _check_numeric(frame, chosen, "unlabeled", f"they must be numbers as in the data. {GAPS}")
     X = _numeric(frame, chosen, name)
-    notes += _missing_note(X, name)
+    notes += [*frame.attrs.get("notes", ()), *_missing_note(X, name)]
     complete = X.dropna()
     notes.append(f"{len(complete)} unlabeled row(s) come from {name}.")
     return complete

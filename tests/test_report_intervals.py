@@ -1,0 +1,75 @@
+"""The intervals of the report hold the true loadings, also where predictors are many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steinsdr.report import Reduction
+from steinsdr.report.bootstrap import aligned, bootstrap, intervals
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-2, keepdims=True)
+
+
+def drawn(rng, p, noise, n_resamples=100):
+    """A direction of three loadings in p predictors; its fit, its resamples, itself."""
+    truth = np.zeros((p, 1))
+    truth[:3, 0] = [0.8, 0.5, np.sqrt(0.11)]
+    seen = truth + noise * rng.standard_normal((p, 1))
+    again = seen + noise * rng.standard_normal((n_resamples, p, 1))
+    return unit(seen), unit(again), truth
+
+
+@pytest.mark.parametrize(("p", "noise"), [(5, 0.05), (30, 0.1), (60, 0.1), (100, 0.15)])
+def test_intervals_hold_what_noise_has_shrunk(rng, p, noise):
+    held = []
+    for _ in range(200):
+        fitted, resampled, truth = drawn(rng, p, noise)
+        low, high = intervals(fitted, resampled)
+        held.append((low <= truth) & (truth <= high))
+        assert (low <= fitted).all()
+        assert (fitted <= high).all()
+        assert max(-low.min(), high.max()) <= 1.0
+    held = np.array(held)
+    assert 0.92 < held[:, :3].mean() < 0.99, "large loadings"
+    assert 0.92 < held[:, 3:].mean() < 0.98, "zeros"
+
+
+def test_intervals_are_everything_where_noise_hides_the_direction(rng):
+    fitted, _, _ = drawn(rng, 100, 0.5)
+    unrelated = unit(rng.standard_normal((50, 100, 1)))
+    opposite = -np.repeat(fitted[None], 10, axis=0)
+    for resampled in (unrelated, opposite):
+        low, high = intervals(fitted, resampled)
+        assert (low == -1).all()
+        assert (high == 1).all()
+
+
+def test_every_direction_has_its_own_correction(rng):
+    sharp, blurred = drawn(rng, 50, 0.01), drawn(rng, 50, 0.1)
+    both = [np.concatenate(parts, axis=-1) for parts in zip(sharp, blurred, strict=True)]
+    low, high = intervals(*both[:2])
+    for k, alone in enumerate((sharp, blurred)):
+        np.testing.assert_allclose([low[:, [k]], high[:, [k]]], intervals(*alone[:2]))
+    assert (high - low)[:, 0].max() < 0.05 < 0.2 < (high - low)[:, 1].max()
+
+
+@pytest.mark.slow
+def test_bootstrap_intervals_cover_with_a_quarter_as_many_predictors_as_rows():
+    p, n = 30, 120
+    b = np.zeros((p, 1))
+    b[:2, 0] = [0.8, 0.6]
+    rng = np.random.default_rng(5)
+    held = []
+    for seed in range(16):
+        X = rng.standard_normal((n, p))
+        Y = np.tanh(2 * X @ b) + 0.5 * rng.standard_normal((n, 1))
+        fit = Reduction(1, lam=1e-3).fit(X, Y)
+        result = bootstrap(fit, X, Y, n_resamples=20, seed=seed)
+        target, _ = aligned(b * X.std(axis=0)[:, None], fit)
+        held.append(((result.low <= target) & (target <= result.high))[:, 0])
+    held = np.array(held)
+    assert held[:, :2].mean() > 0.85, "the large ones; without correction about 0.6"
+    assert held[:, 2:].mean() > 0.87, "zeros"
