@@ -166,7 +166,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "rank-framework-best",
         "table2",
-        "The score-based methods outperform the baselines in most settings.",
+        "The score-based methods outperform the baselines in most settings (read as: the median of "
+        "the six is below every baseline).",
         False,
         lambda m: m[TRE + NN].median(axis=1) < m[BASELINES].min(axis=1),
     ),
@@ -195,9 +196,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "rank-mlp-fails",
         "table2",
-        "The MLP nearly always fails (no method has a larger error).",
+        "Under heavy tails the MLP nearly always fails (read as: its error is at least three "
+        "quarters of the largest possible).",
         False,
-        lambda m: m["MLP"] >= m.drop(columns="MLP").max(axis=1),
+        lambda m: (
+            _laws(m, HEAVY)["MLP"] >= 0.75 * (10 - _laws(m, HEAVY).index.get_level_values("r"))
+        ),
     ),
     Claim(
         "rank-mave-heavy",
@@ -209,9 +213,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "rank-tre-beats-nn",
         "table2",
-        "Except under heavy tails with r = 3, TRE generally outperforms NN.",
+        "Except under heavy tails with r = 3, TRE generally outperforms NN (read as: on average "
+        "over sup, split and full).",
         False,
-        lambda m: m[TRE].mean(axis=1) <= m[NN].mean(axis=1),
+        lambda m: _apart_from_heavy_three(m[TRE].mean(axis=1) <= m[NN].mean(axis=1)),
     ),
     Claim(
         "rank-nn-heavy-three",

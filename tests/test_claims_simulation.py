@@ -50,6 +50,8 @@ def test_counts_by_hand(cells):
     # From the printed table: NN-sup at r = 1 and 3, twice, and at r = 5, twice, errs by more.
     assert judge(claim("rank-stable-light"), cells, "mean") == ("holds in part", "30 of 36")
     assert judge(claim("sup-as-full-heavy"), cells, "mean") == ("holds", "4 of 4")
+    assert judge(claim("rank-tre-beats-nn"), cells, "mean") == ("holds", "10 of 10")
+    assert judge(claim("rank-mlp-fails"), cells, "mean") == ("holds", "6 of 6")
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,8 @@ def test_counts_by_hand(cells):
         ("sup-as-full-heavy", ["TRE-sup"], 2.0),
         ("nn-split-as-full", ["NN-split"], 1.5),
         ("rank-tre-steadier", ["TRE-sup", "TRE-full", "TRE-split"], 100.0),
+        ("rank-tre-beats-nn", ["TRE-sup", "TRE-full", "TRE-split"], 100.0),
+        ("rank-mlp-fails", ["MLP"], 0.5),
     ],
 )
 def test_a_planted_change_overturns_the_verdict(cells, label, methods, factor):

@@ -1,27 +1,21 @@
-"""Theorems, corollary and lemmas: bounds against direct computations, counterexamples included."""
+"""Theorems 1 and 2, lemmas, scores: bounds against direct computations, and counterexamples."""
 
 import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
 from steinsdr.kernels import CurlFreeIMQ
-from steinsdr.rank import RankSelection
 from steinsdr.scores import GaussianScore, TikhonovScore
 from steinsdr.theory import (
     concentration,
     coupled,
     kernel_facts,
-    printed_settings,
-    rank_rules,
-    rank_tests,
     rates,
     score_errors,
     source_condition,
     split_bound,
     stability,
-    subspace_bounds,
 )
-from steinsdr.theory.printed_settings import PRINTED
 
 # Lemmas 2 and 3
 
@@ -62,6 +56,16 @@ def test_log_normal_laws_are_not_sub_gaussian(rng):
     )
     with pytest.raises(ValueError, match="law"):
         concentration.score_kurtosis("uniform")
+
+
+def test_responses_to_log_normal_predictors_are_not_sub_gaussian(rng):
+    b = np.full(4, 0.5)
+    w = np.exp(1.5**2)  # the log-normal's excess kurtosis and variance in closed form
+    excess, variance = w**4 + 2 * w**3 + 3 * w**2 - 6, w * (w - 1)
+    expected = 3 + excess * variance**2 * 4 * 0.5**4 / (variance + 1) ** 2
+    assert np.isclose(concentration.response_kurtosis("lognormal", b), expected)
+    with pytest.raises(ValueError, match="dependent"):
+        concentration.response_kurtosis("exp_ar1", b)
 
 
 # Kernel facts
@@ -210,24 +214,6 @@ def test_error_falls_with_few_labels():
     assert means[800] < 0.8 * means[100]
 
 
-# Corollary 1, Theorem 3, Algorithm 2
-
-
-def test_corollary_and_its_worst_case(rng):
-    frame = subspace_bounds.corollary_ratios(8, 6, 2, [0.1, 1.0], 5, rng)
-    assert (frame.distance <= frame.bound).all()
-    assert np.isclose(subspace_bounds.worst_ratio(), np.sqrt(2), atol=0.01)
-    fading = subspace_bounds.vanishing_signal([1.0, 0.01], n_reps=3, rng=rng)
-    needed = fading.groupby("shrinkage").c0.mean()
-    assert needed[0.01] > 10 * needed[1.0]
-
-
-def test_rank_is_found_wherever_the_proof_says_so():
-    frame = subspace_bounds.rank_recovery([3000], [0.5], n_reps=4)
-    assert frame.sufficient.any()
-    assert frame[frame.sufficient].correct.all()
-
-
 @pytest.mark.slow
 def test_score_estimate_is_near_the_regularized_score(rng):
     # The proposition of the chapter on Theorem 2: the root mean square of the largest distance is
@@ -244,61 +230,6 @@ def test_score_estimate_is_near_the_regularized_score(rng):
     assert np.linalg.norm(limit - points, axis=1).max() > bound
 
 
-def test_permutation_rule_keeps_too_many_at_medium_signal():
-    frame = rank_tests.rank_frequencies([0.0, 0.5], n=150, n_permutations=40, n_reps=40)
-    over = frame.groupby("signal").over.mean()
-    assert over[0.0] < 0.3
-    assert over[0.5] > 0.4
-    assert frame[frame.signal == 0.5].over_first.mean() < 0.1
-
-
-def test_first_threshold_keeps_fewer_on_the_same_data():
-    settings = {"n": 150, "n_permutations": 40, "n_reps": 15}
-    frame = rank_tests.rank_frequencies([0.5], **settings)
-    strict = rank_rules.first_threshold_ranks([0.5], **settings)
-    assert (strict.over == frame.over_first).all()
-    assert (strict["rank"] <= frame["rank"]).all()
-    assert (strict["rank"] < frame["rank"]).any()
-
-
-def test_first_threshold_counts_and_needs_thresholds():
-    values = np.array([3.0, 2.0, 1.0])
-    for limit, kept in ((0.5, 3), (1.5, 2), (4.0, 1)):
-        limits = np.array([limit, 0.1, 0.1])
-        selection = RankSelection(3, "permutation", values, values, limits)
-        assert rank_rules.first_threshold_rank(selection) == kept
-    with pytest.raises(ValueError, match="no thresholds"):
-        rank_rules.first_threshold_rank(RankSelection(3, "energy", values, values))
-
-
-def test_energy_rule_depends_on_the_largest_candidate():
-    energy = np.cumsum(np.square(rank_rules.SPECTRUM))
-    ranks = rank_rules.energy_ranks([3, 5, 10])
-    by_hand = [int(np.argmax(energy[:k] >= 0.95 * energy[k - 1])) + 1 for k in ranks.index]
-    assert ranks.tolist() == by_hand
-    assert ranks[5] < ranks[10]
-
-
-def test_algorithm_3_keeps_too_many():
-    ranks = rank_rules.sir_ranks(n_reps=4)
-    assert len(ranks) == 4
-    assert ranks.between(4, 6).all()
-
-
-def test_algorithm_4_never_returns_ten_with_its_share():
-    assert rank_rules.largest_mlp_rank() == 9
-    assert rank_rules.largest_mlp_rank(0.95) == 10
-
-
-def test_printed_settings_are_told_from_others(monkeypatch):
-    assert all(printed_settings.compare_settings(name).same.all() for name in PRINTED)
-    monkeypatch.setitem(PRINTED, "tab:numethod", [(TikhonovScore, {"lam": 1.0})])
-    (row,) = printed_settings.compare_settings("tab:numethod").itertuples(index=False)
-    assert tuple(row) == ("TikhonovScore", "lam", 1.0, 1e-4, False)
-    with pytest.raises(ValueError, match="label"):
-        printed_settings.compare_settings("tab:sim")
-
-
 # Scores
 
 
@@ -313,6 +244,19 @@ def test_diagonal_kernel_is_equivariant_under_scaling(rng):
 def test_diagonal_kernel_finds_a_normal_score(rng):
     X = rng.standard_normal((400, 2))
     assert score_errors.relative_error(score_errors.diagonal_scores(X, 3e-3), X) < 0.4
+
+
+def test_curl_free_kernel_has_the_better_score_and_no_better_directions():
+    lams = [1e-5, 1e-4, 1e-3]
+    frame = score_errors.kernel_comparison("isotropic", [100], 50, lams, n_reps=2)
+    assert list(frame.groupby("best_for").size()) == [2, 2]
+    table = frame.set_index(["best_for", "kernel"])
+    own, distance = table.own["score"], table.distance["directions"]
+    assert own["curl-free"] < 0.8 * own["diagonal"]
+    assert abs(distance["curl-free"] / distance["diagonal"] - 1) < 0.1
+    # each purpose has its own lambda, and neither is better for the other
+    assert (own <= table.own["directions"]).all()
+    assert (distance <= table.distance["score"]).all()
 
 
 def test_coupling_beats_the_true_score():

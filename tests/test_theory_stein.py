@@ -56,6 +56,17 @@ def test_jump_breaks_the_identity_and_smooth_link_does_not():
     assert p_values[1] < 1e-9
 
 
+def test_sir_needs_linear_conditional_means_and_steins_lemma_does_not():
+    frame = stein_identity.linearity_distances(["gaussian", "mixture"], [2000, 32_000], n_reps=2)
+    mean = frame.groupby(["law", "method", "n"]).distance.mean().unstack("n")
+    ratio = mean[32_000] / mean[2000]
+    assert ratio["gaussian"].max() < 0.5
+    assert ratio["mixture", "Stein"] < 0.5 < ratio["mixture", "SIR"]
+    assert mean.loc[("mixture", "Stein"), 32_000] < 0.5 * mean.loc[("mixture", "SIR"), 32_000]
+    with pytest.raises(ValueError, match="p"):
+        stein_identity.linearity_distances(["gaussian"], [100], p=2)
+
+
 def test_unknown_names_are_refused(rng):
     with pytest.raises(ValueError, match="law"):
         stein_identity.identity_gap("cauchy", "tanh", np.eye(3)[:, :2], 100, rng)

@@ -157,7 +157,13 @@ def decide(good: bool, evidence: str, *, otherwise: str = "does not hold") -> Ju
 def all_claims() -> list[Claim]:
     """Return all claims, sorted by kind."""
     # Importing them registers the claims.
-    from . import _judge_lemmas, _judge_methods, _judge_results, _judge_tables  # noqa: F401
+    from . import (  # noqa: F401
+        _judge_assumptions,
+        _judge_lemmas,
+        _judge_methods,
+        _judge_results,
+        _judge_tables,
+    )
 
     order = [*PAPER_LABELS]
     return sorted(

@@ -25,6 +25,7 @@ __all__ = [
     "orlicz_norm",
     "product_norms",
     "reach",
+    "response_kurtosis",
     "score_kurtosis",
 ]
 
@@ -143,6 +144,17 @@ def good_event(
     }
 
 
+def _predictor_grid(law: str) -> tuple[NDArray, NDArray]:
+    """Return values of a predictor and their weights, on a grid of the normal variable behind it.
+
+    Far out, since fourth moments of log-normal variables have their mass six deviations away.
+    """
+    check_choice(law, "law", tuple(LAWS))
+    z, w = _gaussian_grid(14.0, 8001)
+    scale = LAWS[law].log_scale
+    return (z if scale is None else np.exp(scale * z)), w
+
+
 def score_kurtosis(law: str) -> float:
     r"""Kurtosis :math:`E(s_1^4)/E(s_1^2)^2` of a component of the true score, by quadrature.
 
@@ -153,13 +165,29 @@ def score_kurtosis(law: str) -> float:
     >>> round(score_kurtosis("isotropic"), 6)
     3.0
     """
-    check_choice(law, "law", tuple(LAWS))
-    # Far out, since the fourth moment of a log-normal score has its mass six deviations away.
-    z, w = _gaussian_grid(14.0, 8001)
-    scale = LAWS[law].log_scale
-    x = z if scale is None else np.exp(scale * z)
+    x, w = _predictor_grid(law)
     score = LAWS[law].score(1).evaluate(x[:, None])[:, 0]
     return float(w @ score**4 / (w @ score**2) ** 2)
+
+
+def response_kurtosis(law: str, b: NDArray) -> float:
+    r"""Kurtosis of :math:`b^\top x + \varepsilon` with independent x and standard normal noise.
+
+    That is the first response of the paper's designs without its bounded term; b is the first
+    column of B. Fourth cumulants add up: that of x times :math:`\sum_k b_k^4`.
+
+    Examples
+    --------
+    >>> round(response_kurtosis("isotropic", np.array([0.6, 0.8])), 6)
+    3.0
+    """
+    x, w = _predictor_grid(law)
+    if LAWS[law].rho:
+        raise ValueError(f"law {law!r} has dependent components.")
+    centred = x - w @ x
+    variance = w @ centred**2
+    fourth = w @ centred**4 - 3 * variance**2
+    return float(3 + fourth * np.sum(b**4) / (variance * np.sum(b**2) + 1) ** 2)
 
 
 def reach(law: str, n: int, rng: np.random.Generator) -> float:

@@ -1,14 +1,16 @@
 r"""Algorithm 2 as a test: how often it keeps too many or too few directions.
 
 The permutation rule compares the k-th singular value of :math:`\hat M` with a quantile of the k-th
-singular value of permuted data. For k = 1 that is a test of "no relation at all" with exact size.
-For k = r + 1 it is not a test of "no further direction": permuted data have no signal, so their
-(r+1)-th singular value has r larger noise values above it, while that of :math:`\hat M` is the
-*first* of its noise values.
+singular value of permuted data. For k = 1 that is a test of "no relation at all", of its nominal
+size up to 1/(m + 1) with m permutations (:func:`permutation_level`). For k = r + 1 it
+is not a test of "no further direction": permuted data have no signal, so their (r+1)-th singular
+value has r larger noise values above it, while that of :math:`\hat M` is the *first* of its noise
+values.
 """
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from .._validation import check_integer
@@ -16,7 +18,27 @@ from ..rank import AdaptiveRank
 from ..streams import stream
 from .stein_identity import random_basis
 
-__all__ = ["rank_frequencies"]
+__all__ = ["permutation_level", "rank_frequencies"]
+
+
+def permutation_level(n_permutations: int, quantile: float = 0.90) -> tuple[float, float]:
+    r"""Bounds of the level of "observed value above a quantile of m permuted ones".
+
+    Without a relation the observed value and the m permuted ones are exchangeable, so the observed
+    one exceeds the k-th smallest of the others with probability :math:`(m + 1 - k)/(m + 1)`, apart
+    from ties. The quantile lies between two of these, the observed value not among them.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in permutation_level(60)]
+    [0.098, 0.115]
+    """
+    m = check_integer(n_permutations, "n_permutations", low=1)
+    if not 0 < quantile < 1:
+        raise ValueError(f"quantile must be in (0, 1); got {quantile!r}.")
+    # numpy interpolates between the order statistics on either side of 1 + quantile (m - 1)
+    place = 1 + quantile * (m - 1)
+    return float((m + 1 - np.ceil(place)) / (m + 1)), float((m + 1 - np.floor(place)) / (m + 1))
 
 
 def rank_frequencies(
