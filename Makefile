@@ -9,10 +9,10 @@ BIN         := $(VENV)/bin
 STAMP       := $(VENV)/.installed
 
 # One thread per process: the same numbers everywhere, and no fight between workers.
-test book notebooks lab bench: export OMP_NUM_THREADS ?= 1
+test book notebooks results lab bench: export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install test book notebooks lab smoke paper bench lint format clean
+.PHONY: help install test book notebooks results lab smoke paper bench lint format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ book: install  ## Execute the notebooks, build the book in _build/html and check
 	$(BIN)/python tests/check_browser.py _build/html --screenshots _build/screenshots $(BROWSER_ARGS)
 
 notebooks: install  ## Execute all notebooks in place, after results or code changed
+	@$(BIN)/python -m steinsdr.notebook notebooks/*.ipynb
+
+results: install  ## Bring ledger, claims and notebooks up to date, after new rows
+	$(BIN)/python -m steinsdr ledger
+	$(BIN)/python -m steinsdr.theory.claims
 	@$(BIN)/python -m steinsdr.notebook notebooks/*.ipynb
 
 lab: install  ## Open the notebooks in JupyterLab

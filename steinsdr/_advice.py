@@ -7,7 +7,14 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["units_differ", "warn_if_off_centre", "warn_if_units_differ"]
+from .rank import RankSelection
+
+__all__ = [
+    "units_differ",
+    "warn_if_nothing_stands_out",
+    "warn_if_off_centre",
+    "warn_if_units_differ",
+]
 
 MEAN_LIMIT = 0.5  # of the mean's part in the cross-moment, against the largest singular value
 UNITS_LIMIT = 10.0
@@ -24,6 +31,19 @@ def warn_if_off_centre(scores: NDArray, Y: NDArray, M: NDArray, *, stacklevel: i
             f"singular value is {rest:.2g} without it. What it adds is noise; pass center=True.",
             stacklevel=stacklevel + 1,
         )
+
+
+def warn_if_nothing_stands_out(selection: RankSelection, *, stacklevel: int) -> None:
+    """Warn if the largest singular value stays below its threshold; a direction is kept still."""
+    thresholds = getattr(selection, "thresholds", None)  # a user's own rule may have none
+    if thresholds is None or selection.singular_values[0] > thresholds[0]:
+        return
+    warnings.warn(
+        f"rank: no direction stands out, the largest singular value is "
+        f"{selection.singular_values[0]:.2g} and its threshold {thresholds[0]:.2g}. One "
+        "direction is kept all the same; do not trust it.",
+        stacklevel=stacklevel + 1,
+    )
 
 
 def warn_if_units_differ(X: NDArray, *, stacklevel: int) -> None:

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._advice import warn_if_off_centre, warn_if_units_differ
+from ._advice import warn_if_nothing_stands_out, warn_if_off_centre, warn_if_units_differ
 from ._validation import (
     check_choice,
     check_integer,
@@ -252,4 +252,5 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise ValueError(f"rank must be 'adaptive' or have a select method; got {rule!r}.")
         X = labeled if self.config == "sup" else np.vstack([labeled, unlabeled])
         self.rank_ = rule.select(self.cross_moment_, scores=self.scores_, Y=responses, X=X, rng=rng)
+        warn_if_nothing_stands_out(self.rank_, stacklevel=3)
         return int(np.clip(self.rank_.rank, 1, len(self.singular_values_)))

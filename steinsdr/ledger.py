@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -104,21 +105,7 @@ class Ledger:
             merged = merged.rename(columns={"mean_paper": "paper_mean", "sd_paper": "paper_sd"})
             merged["reps"] = merged["reps"].fillna(0).astype(int)
             merged[["mean", "sd"]] = merged[["mean", "sd"]].astype(float)
-            judged = [
-                compare(
-                    row.mean,
-                    row.sd,
-                    row.reps,
-                    row.paper_mean,
-                    row.paper_sd,
-                    PAPER_REPETITIONS * (1.0 - row.failure_rate_paper),
-                    layout.measures[row.measure],
-                )
-                for row in merged.itertuples()
-            ]
-            merged["z"] = [z for z, _ in judged]
-            merged["verdict"] = [verdict for _, verdict in judged]
-            parts.append(merged)
+            parts.append(_judged(merged, table))
             listed = ours["method"].isin(PAPER_METHODS)
             if "law" in ours:
                 listed &= ours["law"].isin(theirs["law"])
@@ -131,19 +118,43 @@ class Ledger:
         Parameters
         ----------
         notes : DataFrame with columns table, cell, method, note
-            ``cell`` may be "*" for all of a method. A cell without note says how few
-            repetitions it rests on, if they are fewer than 30, else nothing.
+            ``cell`` may be a pattern, such as "train_ratio=0.6 * rank" or "*"; of several that
+            fit, the longest counts. A cell without note says how few repetitions it rests on, if
+            they are fewer than 30, else nothing.
         """
         differing = self.cells[self.cells["verdict"] == "differs"]
-        exact = {(n.table, n.cell, n.method): n.note for n in notes.itertuples()}
-        found = [
-            exact.get((row.table, row.cell, row.method))
-            or exact.get((row.table, "*", row.method))
-            or (f"only {row.reps} repetitions so far" if row.reps < FEW else "")
-            for row in differing.itertuples()
-        ]
+        by_method: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for note in sorted(notes.itertuples(), key=lambda n: -len(n.cell)):
+            by_method.setdefault((note.table, note.method), []).append((note.cell, note.note))
+        found = []
+        for row in differing.itertuples():
+            known = by_method.get((row.table, row.method), [])
+            few = f"only {row.reps} repetitions so far" if row.reps < FEW else ""
+            found.append(next((text for cell, text in known if fnmatchcase(row.cell, cell)), few))
         columns = ["table", "cell", "method", "paper_mean", "mean", "reps", "z"]
         return differing[columns].assign(note=found).reset_index(drop=True)
+
+    def reading(self, table: str, ending: str) -> pd.DataFrame:
+        """Judge another reading of a table: methods whose names have an ending besides.
+
+        Parameters
+        ----------
+        table : {"table1", "table2", "table3"}
+        ending : str
+            Such as "-literal". "SIR-literal" is compared with the paper's SIR.
+
+        Returns
+        -------
+        DataFrame
+            Like ``cells``, under the paper's names, where the reading was computed.
+        """
+        keys = [*LAYOUTS[table].keys, "method", "measure"]
+        others = self.extras[self.extras["table"] == table]
+        others = others[others["method"].str.endswith(ending)]
+        others = others.assign(method=others["method"].str.removesuffix(ending))
+        printed = self.cells[self.cells["table"] == table]
+        printed = printed[[*keys, "paper_mean", "paper_sd", "failure_rate_paper"]]
+        return _judged(others.merge(printed, on=keys), table)
 
     def variants(self, table: str) -> pd.DataFrame:
         """Return what was computed for a table and the paper does not have, and what it is."""
@@ -220,3 +231,20 @@ class Ledger:
                 by = "" if holds == "best" else best["method"]
             records.append((row.table, row.cell, row.method, holds, by))
         return pd.DataFrame(records, columns=["table", "cell", "method", "holds", "by"])
+
+
+def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
+    """Add z and verdict to figures that stand beside the paper's."""
+    judged = [
+        compare(
+            row.mean,
+            row.sd,
+            row.reps,
+            row.paper_mean,
+            row.paper_sd,
+            PAPER_REPETITIONS * (1.0 - row.failure_rate_paper),
+            LAYOUTS[table].measures[row.measure],
+        )
+        for row in merged.itertuples()
+    ]
+    return merged.assign(z=[z for z, _ in judged], verdict=[verdict for _, verdict in judged])

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .ledger_page import VERDICTS
 
-__all__ = ["SCANT", "entries_html", "mark", "repetition_counts", "spans"]
+__all__ = ["SCANT", "entries_html", "mark", "repetition_counts", "repetitions_phrase", "spans"]
 
 SCANT = 10
 """With fewer repetitions than these a verdict says little, and its mark stands in brackets."""
@@ -62,6 +62,20 @@ def repetition_counts(cells: pd.DataFrame) -> pd.Series:
     labels = ["fewer than 10", "10 to 19", "20 to 99", "100 or more"]
     bins = pd.cut(computed, [0, SCANT, 20, 100, np.inf], right=False, labels=labels)
     return bins.value_counts().reindex(labels[::-1]).astype(int).rename_axis("repetitions")
+
+
+def repetitions_phrase(cells: pd.DataFrame, noun: str = "data sets") -> str:
+    """Return in words how many of our repetitions are behind cells.
+
+    Examples
+    --------
+    >>> repetitions_phrase(pd.DataFrame({"reps": [20, 100]}))
+    '20 to 100 data sets, by method'
+    >>> repetitions_phrase(pd.DataFrame({"reps": [100, 100]}), "partitions")
+    '100 partitions'
+    """
+    least, most = int(cells["reps"].min()), int(cells["reps"].max())
+    return f"{most} {noun}" if least == most else f"{least} to {most} {noun}, by method"
 
 
 def entries_html(frame: pd.DataFrame) -> str:

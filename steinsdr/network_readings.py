@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from .ledger import Ledger, compare
+from .ledger import Ledger
 from .simulation import LAWS
 
 __all__ = ["READINGS", "plot_readings", "readings_table"]
@@ -41,25 +41,15 @@ def readings_table(ledger: Ledger, table: str = "table1") -> pd.DataFrame:
     DataFrame
         With columns law, n or r, method, reading, mean, sd, reps, paper_mean, paper_sd, z, verdict.
     """
-    axis = "n" if table == "table1" else "r"
-    keys = ["law", axis]
-    cells = ledger.cells[ledger.cells["table"] == table]
-    computed = pd.concat([cells, ledger.extras[ledger.extras["table"] == table]])
+    columns = ["law", "n" if table == "table1" else "r", "method", "reading", "mean", "sd", "reps"]
+    columns += ["paper_mean", "paper_sd", "z", "verdict"]
     parts = []
-    for method in _CONFIGS:
-        paper = cells.loc[cells["method"] == method, [*keys, "paper_mean", "paper_sd"]]
-        for reading, ending in READINGS.items():
-            ours = computed.loc[
-                computed["method"] == method + ending, [*keys, "mean", "sd", "reps"]
-            ]
-            parts.append(ours.merge(paper, on=keys).assign(method=method, reading=reading))
-    found = pd.concat(parts, ignore_index=True)
-    judged = [
-        compare(row.mean, row.sd, row.reps, row.paper_mean, row.paper_sd)
-        for row in found.itertuples()
-    ]
-    found["z"] = [z for z, _ in judged]
-    found["verdict"] = [verdict for _, verdict in judged]
+    for reading, ending in READINGS.items():
+        printed = ledger.cells[ledger.cells["table"] == table]
+        part = ledger.reading(table, ending) if ending else printed
+        parts.append(part[part["method"].isin(_CONFIGS)].assign(reading=reading))
+    found = pd.concat(parts, ignore_index=True)[columns]
+    found = found.sort_values("method", key=lambda m: m.map(_CONFIGS.index), kind="stable")
     return found[found["verdict"] != "missing"].reset_index(drop=True)
 
 
@@ -82,7 +72,8 @@ def plot_readings(readings: pd.DataFrame, laws: tuple[str, ...]) -> Figure:
             part = readings[(readings["law"] == law) & (readings["method"] == method)]
             for k, reading in enumerate(READINGS):
                 line = part[part["reading"] == reading].sort_values("n")
-                ax.plot(line["n"], line["mean"], _STYLES[reading], color=f"C{k}", label=reading)
+                style = {"marker": ".", "color": f"C{k}", "label": reading}  # a lone point shows
+                ax.plot(line["n"], line["mean"], _STYLES[reading], **style)
             paper = part.drop_duplicates("n")
             ax.scatter(
                 *(paper["n"], paper["paper_mean"]),

@@ -104,13 +104,15 @@ def random_partition(
     *,
     fit_ratio: float = 0.15,
     test_ratio: float = 0.05,
+    fill: bool = False,
 ) -> Partition:
     r"""Split n rows at random into :math:`\mathcal T_\ell, \mathcal T_u, \mathcal T_f, \mathcal V`.
 
-    Sizes are rounded shares of n; rows that no share claims stay unused. The parts are consecutive
-    pieces of one permutation, test first: with an equal ``rng``, other values of ``train_ratio``
-    and ``gamma`` keep the test and fitting rows and take nested labeled rows, so that columns of
-    a table can be compared pair by pair.
+    Sizes are rounded shares of n; rows that no share claims stay unused unless ``fill`` is set. The
+    parts are consecutive pieces of one permutation, test first: with an equal ``rng``, another
+    ``gamma`` keeps the test and fitting rows and takes nested labeled rows, and so does another
+    ``train_ratio`` (with ``fill`` its test rows are nested), so that columns of a table can be
+    compared pair by pair.
 
     Parameters
     ----------
@@ -123,6 +125,8 @@ def random_partition(
     rng : numpy.random.Generator
     fit_ratio, test_ratio : float
         Shares of :math:`\mathcal T_f` and :math:`\mathcal V`.
+    fill : bool, default=False
+        Divide the three shares by their sum, so that every row belongs to a part.
 
     Raises
     ------
@@ -134,6 +138,9 @@ def random_partition(
     >>> parts = random_partition(1213, 0.6, 0.1, np.random.default_rng(0))
     >>> [len(rows) for rows in (parts.labeled, parts.unlabeled, parts.fit, parts.test)]
     [73, 655, 182, 61]
+    >>> parts = random_partition(1213, 0.6, 0.1, np.random.default_rng(0), fill=True)
+    >>> [len(rows) for rows in (parts.labeled, parts.unlabeled, parts.fit, parts.test)]
+    [91, 819, 227, 76]
     """
     check_integer(n, "n", low=1)
     shares = {
@@ -148,8 +155,9 @@ def random_partition(
     total = train_ratio + fit_ratio + test_ratio
     if total > 1 + 1e-9:
         raise ValueError(f"train_ratio + fit_ratio + test_ratio is {total:g}; expected at most 1.")
-    n_test, n_fit = round(test_ratio * n), round(fit_ratio * n)
-    n_train = min(round(train_ratio * n), n - n_test - n_fit)
+    unit = n / total if fill else n
+    n_test, n_fit = round(test_ratio * unit), round(fit_ratio * unit)
+    n_train = n - n_test - n_fit if fill else min(round(train_ratio * n), n - n_test - n_fit)
     n_labeled = round(gamma * n_train)
     sizes = (n_test, n_fit, n_labeled, n_train - n_labeled)
     if min(sizes) < 1:

@@ -395,3 +395,15 @@ def test_unlabeled_rows_pass_the_earlier_steps_of_a_pipeline_that_was_told(data)
         scaler.transform(data.X * units), data.Y, X_unlabeled=scaler.transform(extra)
     )
     assert np.allclose(np.abs(pipe[-1].components_), np.abs(direct.components_), atol=1e-8)
+
+
+def test_responses_without_any_signal_are_said(rng):
+    X, noise = rng.standard_normal((200, 4)), rng.standard_normal((200, 2))
+    with pytest.warns(UserWarning, match="no direction stands out"):
+        sdr = SteinSDR(random_state=0).fit(X, noise)
+    assert sdr.n_components_ == 1
+    with pytest.warns(UserWarning, match=r"its threshold 50\."):
+        assert SteinSDR(rank=HardThreshold(50.0)).fit(X, X[:, :2]).rank_.rank == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SteinSDR(random_state=0).fit(X, X[:, :2])

@@ -102,6 +102,20 @@ def test_ledger_of_the_papers_own_figures_agrees(tmp_path):
     assert "160 agrees, 0 differs, 300 missing" in ledger.summary()
 
 
+def test_another_reading_is_judged_under_the_papers_name(tmp_path):
+    ledger = planted(tmp_path, {})
+    assert ledger.reading("table1", "-raw")["verdict"].tolist() == ["missing"], "one repetition"
+    sir = ledger.cells[(ledger.cells["table"] == "table1") & (ledger.cells["method"] == "SIR")]
+    kept = ["table", "law", "n", "method", "measure", "mean", "sd", "reps"]
+    other = sir[kept].assign(method="SIR-other", mean=sir["paper_mean"] + 10 * sir["paper_sd"])
+    found = Ledger(ledger.cells, other).reading("table1", "-other")
+    assert set(found["method"]) == {"SIR"}
+    assert set(found["verdict"]) == {"differs"}
+    # Three repetitions of ours and a hundred of the paper, with equal spread.
+    np.testing.assert_allclose(found["z"], 10 / np.sqrt(1 / 3 + 1 / 100))
+    assert ledger.reading("table3", "-literal").empty
+
+
 def test_planted_differences_are_found(tmp_path):
     ledger = planted(tmp_path, {("ar1", 300, "TRE-sup"): 2.3, ("isotropic", 50, "TRE-sup"): 1.88})
     wrong = ledger.cells[ledger.cells.verdict == "differs"]
@@ -133,6 +147,19 @@ def test_committed_rows_are_those_of_the_committed_code(experiment):
     assert manifest.unrecorded(rows) == []
     changed = manifest.changed({row.cell.method for row in rows.values()})
     assert changed == {}, f"run: python -m steinsdr check {experiment.name}"
+
+
+def test_the_note_with_the_longest_pattern_counts(tmp_path):
+    changes = {("ar1", 300, "SIR"): 9.0, ("ar1", 500, "SIR"): 9.0, ("isotropic", 50, "SIR"): 9.0}
+    ledger = planted(tmp_path, {**changes, ("ar1", 500, "KSIR"): 9.0})
+    columns = ["table", "cell", "method", "note"]
+    notes = [("*", "any"), ("ar1 *", "law"), ("ar1 n=500", "cell")]
+    notes = pd.DataFrame([("table1", cell, "SIR", note) for cell, note in notes], columns=columns)
+    shown = ledger.differences(notes).set_index(["cell", "method"])["note"]
+    assert shown["isotropic n=50", "SIR"] == "any"
+    assert shown["ar1 n=300", "SIR"] == "law"
+    assert shown["ar1 n=500", "SIR"] == "cell"
+    assert shown["ar1 n=500", "KSIR"] == "only 3 repetitions so far"
 
 
 def test_every_difference_has_a_note():

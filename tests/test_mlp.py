@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from conftest import ROOT
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from steinsdr import AdaptiveRank
 from steinsdr.baselines import DominanceRank, MLPDirections
 from steinsdr.subspace import procrustes_distance
 
@@ -71,6 +74,14 @@ def test_standardized_responses_forget_their_units():
     ]
     assert_allclose(fits[1], fits[0], rtol=1e-3, atol=1e-5)
     assert not np.allclose(fits[3], fits[2], rtol=1e-1)
+
+
+def test_read_only_responses_are_no_cause_for_a_warning(rng):
+    X, Y = rng.standard_normal((20, 3)), rng.standard_normal((20, 2))
+    Y.setflags(write=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MLPDirections(1, epochs=1).fit(X, Y)
 
 
 def test_seed_decides_and_nothing_outside_is_touched():
@@ -193,6 +204,8 @@ def test_bad_data_are_named(change, message):
         ({"batch_size": -1}, "batch_size must be an integer at least 1; got -1"),
         ({"learning_rate": 0}, "learning_rate must be a positive finite number; got 0"),
         ({"scale": "unit"}, "scale must be one of 'raw', 'standardized'; got 'unit'"),
+        ({"rank": DominanceRank}, "rank must be 'adaptive' or have a select method; got <class"),
+        ({"rank": AdaptiveRank()}, "does not fit MLPDirections, which has X for its select"),
         ({"rank": DominanceRank(0)}, "max_rank must be an integer at least 1; got 0"),
         ({"rank": DominanceRank(dominance=2)}, r"dominance must be in \(0, 1\]; got 2"),
         ({"rank": DominanceRank(branch="both")}, "branch must be one of 'auto', 'heavy', 'light'"),

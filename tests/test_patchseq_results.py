@@ -257,8 +257,9 @@ def test_paired_differences_by_hand():
         pooled_differences(rows, "a", test_per_train=-1.0)
     lacking = rows[~((rows.method == "b") & (rows.rep == 0) & (rows.gamma == 0.1))]
     assert pooled_differences(lacking, "a").loc["b", "partitions"] == 2
-    with pytest.raises(ValueError, match="reference is 'c'"):
-        paired_differences(rows, "c")
+    for function in (paired_differences, pooled_differences):
+        with pytest.raises(ValueError, match="reference is 'c'"):
+            function(rows, "c")
     renamed = rows.rename(columns={"train_ratio": "law", "gamma": "n", "mse_rhat": "distance"})
     other = paired_differences(renamed, "a", measure="distance", columns=["law", "n"])
     np.testing.assert_array_equal(other["difference"], table["difference"])

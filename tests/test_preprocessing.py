@@ -78,6 +78,21 @@ def test_partition_has_the_papers_shares(train_ratio, gamma, rng):
         assert len(rows) == 1213
 
 
+@pytest.mark.parametrize("n", [40, 101, 1213])
+@pytest.mark.parametrize("gamma", [0.1, 0.3, 0.5])
+def test_filled_partition_uses_every_row(n, gamma):
+    parts = random_partition(n, 0.6, gamma, np.random.default_rng(3), fill=True)
+    pieces = (parts.test, parts.fit, parts.labeled, parts.unlabeled)
+    assert sorted(np.concatenate(pieces)) == list(range(n))
+    sizes = np.array([len(piece) for piece in pieces])
+    expected = np.array([0.05, 0.15, 0.6 * gamma, 0.6 * (1 - gamma)]) / 0.8
+    np.testing.assert_allclose(sizes / n, expected, atol=1.5 / n)
+    whole = random_partition(n, 0.8, gamma, np.random.default_rng(3), fill=True)
+    same = random_partition(n, 0.8, gamma, np.random.default_rng(3))
+    np.testing.assert_array_equal(whole.labeled, same.labeled)
+    assert set(whole.test) <= set(parts.test)
+
+
 def test_partitions_of_one_stream_are_paired():
     def make(ratio, gamma):
         return random_partition(1213, ratio, gamma, np.random.default_rng(3))

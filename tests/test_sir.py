@@ -82,6 +82,15 @@ def test_slices_have_equal_counts_and_keep_ties_together(rng):
         assert len({tuple(row) for row in member[y == value]}) == 1
 
 
+def test_every_class_is_a_slice_however_rare():
+    classes = np.repeat([0.0, 1.0, 2.0, 3.0], [320, 32, 28, 20])[:, None]
+    G = slice_indicators(classes, 10)
+    np.testing.assert_array_equal((G > 0).sum(axis=0), [320, 32, 28, 20, 0, 0, 0, 0, 0, 0])
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((400, 6)) + np.eye(4, 6)[classes[:, 0].astype(int)] * 3
+    assert SIR(3).fit(X, classes[:, 0]).components_.shape == (3, 6), "four means, three directions"
+
+
 def test_slice_matrix_has_eigenvalues_of_a_correlation_ratio(rng):
     X, Y = data()
     assert ((SIR().fit(X, Y).eigenvalues_ >= 0) & (SIR().fit(X, Y).eigenvalues_ <= 1)).all()

@@ -117,6 +117,26 @@ def test_two_writers_see_each_other(store, said):
     assert set(Store(TOY1, store.path.parent).read().values()) == {A, B, C, later, last}
 
 
+def test_torn_line_of_another_writer_is_cut_before_appending(store, said):
+    with open(store.path, "ab") as file:
+        file.write(b"isotropic,30,SI")
+    other = Row(Cell("isotropic", 30, 3, "SIR", 5), (0.5,), "ok", 0.0)
+    assert store.append([other]) == [other]
+    assert "torn" in said[0]
+    assert list(reopened(store, said).rows.values()) == [A, B, C, other]
+
+
+def test_rewritten_file_is_noticed_whatever_its_lines(store, said):
+    other = reopened(store, said)
+    other.drop([C.cell])
+    retried = C._replace(values=(1.5,), status="ok")
+    other.append([retried])  # as many lines as before, and a shorter one
+    new = Row(Cell("isotropic", 30, 3, "SIR", 5), (0.5,), "ok", 0.0)
+    assert store.append([new, C]) == [new]
+    assert list(store.rows.values()) == [A, B, retried, new]
+    assert list(reopened(store, said).rows.values()) == [A, B, retried, new]
+
+
 def test_dropped_rows_are_missing_again(store, said):
     assert store.drop([C.cell, A.cell._replace(rep=9)]) == 1
     assert C.cell not in store
@@ -144,6 +164,21 @@ def test_manifest_notices_code_settings_and_design(tmp_path):
     content = manifest.load() | {"design": {"p": 7}}
     manifest.path.write_text(json.dumps(content))
     assert manifest.changed(["SIR"]) == {"SIR": ["design"]}
+    manifest.record(["SIR"], replayed={"SIR": 3})
+    assert manifest.changed(["SIR"]) == {}
+    assert manifest.changed(["TRE-sup"]) == {"TRE-sup": ["design", "settings"]}, "not replayed"
+
+
+def test_code_whose_rows_are_gone_is_not_taken_for_equal(tmp_path):
+    manifest = Manifest(TOY1, tmp_path)
+    manifest.record(["SIR"])
+    content = manifest.load()
+    content["methods"]["SIR"] |= {"code": "old", "found_equal": [{"code": "older"}]}
+    manifest.path.write_text(json.dumps(content))
+    manifest.record(["SIR"])  # no rows are left to replay
+    entry = manifest.load()["methods"]["SIR"]
+    assert entry["code"] != "old"
+    assert "found_equal" not in entry
 
 
 def test_broken_manifest_is_named(tmp_path):

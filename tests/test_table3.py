@@ -89,9 +89,26 @@ def test_every_method_gives_a_rank_and_four_errors(toy):
 
 
 def test_other_readings_are_other_numbers(toy):
-    found = outcomes(toy, cells(toy, "TRE-sup", "TRE-sup-Tf", "TRE-sup-inner", gammas=("0.5",)))
+    names = ("TRE-sup", "TRE-sup-Tf", "TRE-sup-inner", "TRE-sup-literal")
+    found = outcomes(toy, cells(toy, *names, gammas=("0.5",)))
     errors = {cell.method: values[1] for cell, (values, _) in found.items()}
-    assert len(set(errors.values())) == 3
+    assert len(set(errors.values())) == 4
+
+
+def test_shares_that_leave_cells_over_are_filled(toy):
+    data = load_patchseq(toy.design.data, verify=False)
+    genes = tuple(data.counts.columns[:8])
+    parts = {
+        shares: table3_split(0, 0.6, 0.5, data=data, genes=genes, shares=shares).partition
+        for shares in ("filled", "literal")
+    }
+    used = {
+        shares: len(part.labeled) + len(part.unlabeled) + len(part.fit) + len(part.test)
+        for shares, part in parts.items()
+    }
+    assert used == {"filled": 120, "literal": 96}
+    with pytest.raises(ValueError, match="shares must be one of 'filled', 'literal'"):
+        table3_split(0, 0.6, 0.5, data=data, genes=genes, shares="all")
 
 
 def test_one_full_fit_serves_every_labeled_share(toy):

@@ -19,7 +19,7 @@ from steinsdr.tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT, tail_check
 
 DATA = Path(os.environ.get("STEINSDR_DATA", ROOT.parent / "shared" / "data"))
 SIZES = (50, 100, 300, 500, 3500, 10_000)  # labeled and unlabeled rows of the paper's designs
-PARTS = (73, 97, 218, 291, 364, 485)  # labeled rows of its splits of the Patch-seq data
+PARTS = (91, 97, 273, 291, 455, 485)  # labeled rows of its splits of the Patch-seq data
 
 
 def ratios(X):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Literal
 
 import numpy as np
@@ -75,7 +76,7 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if isinstance(self.rank, str):
             check_choice(self.rank, "rank", ("adaptive",))
             return default
-        if not hasattr(self.rank, "select"):
+        if isinstance(self.rank, type) or not hasattr(self.rank, "select"):
             raise ValueError(f"rank must be 'adaptive' or have a select method; got {self.rank!r}.")
         return self.rank
 
@@ -93,6 +94,13 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                     f"n_components={self.n_components}; expected at most {limit}, {why}."
                 )
             return int(self.n_components)
+        try:
+            inspect.signature(rule.select).bind(matrix, **data)
+        except TypeError as error:
+            raise ValueError(
+                f"rank={rule!r} does not fit {type(self).__name__}, which has {', '.join(data)} "
+                f"for its select method ({error})."
+            ) from error
         self.rank_ = rule.select(matrix, **data)
         return int(np.clip(self.rank_.rank, 1, limit))
 

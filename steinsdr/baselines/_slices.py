@@ -39,7 +39,8 @@ def slice_indicators(Y: NDArray, n_slices: int) -> NDArray:
     r"""Return the slices' indicators as responses G, shape (n, q H).
 
     Each column of Y (n, q) is cut by its ranks into H slices of equal count (up to one). Equal
-    values stay together, so a response with few values has fewer slices. Column h of a response is
+    values stay together; of a response with at most H different values, such as classes, each is a
+    slice, however rare. Column h of a response is
     :math:`(n/n_h)^{1/2} 1\{i \in h\} / q^{1/2}`; then for whitened Z the cross-moment
     :math:`M = n^{-1} Z^\top G` satisfies :math:`M M^\top = q^{-1} \sum_k \sum_h (n_h/n) \bar z_{kh}
     \bar z_{kh}^\top`, the mean of the responses' SIR matrices.
@@ -49,9 +50,13 @@ def slice_indicators(Y: NDArray, n_slices: int) -> NDArray:
     >>> G = slice_indicators(np.array([[3.0], [1.0], [2.0], [9.0]]), 2)
     >>> (G > 0).astype(int).tolist()
     [[0, 1], [1, 0], [1, 0], [0, 1]]
+    >>> slice_indicators(np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [2.0]]), 3).sum(axis=0) > 0
+    array([ True,  True,  True])
     """
     n, q = Y.shape
+    place = rankdata(Y, method="dense", axis=0).astype(int) - 1
     label = ((rankdata(Y, axis=0) - 0.5) * n_slices / n).astype(int)
+    label = np.where(place.max(axis=0) < n_slices, place, label)
     member = label[:, :, None] == np.arange(n_slices)
     weight = np.sqrt(n / (np.maximum(member.sum(axis=0), 1) * q))
     return (member * weight).reshape(n, q * n_slices)

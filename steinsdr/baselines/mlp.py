@@ -158,7 +158,7 @@ class MLPDirections(DirectionTransformer):
         from .._relu import ReluNetworks, train
 
         x = torch.as_tensor(inputs, dtype=torch.float32)[None]
-        y = torch.as_tensor(responses, dtype=torch.float32)
+        y = torch.tensor(responses, dtype=torch.float32)  # a copy: a frame's values are read-only
         sizes = [*self.hidden, y.shape[1]]
         network = ReluNetworks([x.shape[2]], sizes, seed=seed, dtype=torch.float32)
         losses = train(

@@ -54,10 +54,11 @@ class Manifest:
         content = self.load()
         recorded = content.get("methods", {})
         found = {}
-        design = [] if content.get("design") == self._design() else ["design"]
         for name in methods:
             if name not in recorded:
                 continue
+            made_for = recorded[name].get("design", content.get("design"))
+            design = [] if made_for == self._design() else ["design"]
             now = _plain(self.experiment.signature(name))
             then = {key: recorded[name].get(key) for key in now}
             if now["code"] in _codes(recorded[name]):
@@ -76,6 +77,9 @@ class Manifest:
         with locked(self.path):
             content = self.load()
             recorded = content.setdefault("methods", {})
+            if (old := content.get("design", self._design())) != self._design():
+                for other in recorded.values():  # rows that nobody replayed keep the old design
+                    other.setdefault("design", old)
             for name in methods:
                 before = recorded.get(name, {})
                 entry = self.experiment.signature(name)
@@ -88,7 +92,9 @@ class Manifest:
                 history = [h for h in before.get("found_equal", []) if h["code"] != entry["code"]]
                 if before and before["code"] != entry["code"]:
                     rows = (replayed or {}).get(name, 0)
-                    history.append({"code": before["code"], "rows_replayed": rows})
+                    # Not replayed: the rows of the old code are gone, and nothing is known of it.
+                    known = {"code": before["code"], "rows_replayed": rows}
+                    history = [*history, known] if rows else []
                 if history:
                     entry["found_equal"] = history
                 recorded[name] = entry

@@ -8,6 +8,7 @@ the same file.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,7 @@ except ImportError:  # Windows: one run at a time is then the user's care
 
 __all__ = ["Store", "atomic_write", "locked"]
 
+_hash = hashlib.blake2b
 Key = tuple[str, ...]
 Say = Callable[[str], None]
 
@@ -74,8 +76,7 @@ class Store:
         self.path = Path(folder) / f"{experiment.name}.csv"
         self.say = say
         self.rows: dict[Key, Row] = {}
-        self._position = 0
-        self._line = 1
+        self._forget()
 
     def key(self, cell: Any) -> Key:
         """Return the key of a cell as it is written."""
@@ -86,7 +87,7 @@ class Store:
 
     def read(self) -> dict[Key, Row]:
         """Read the file without changing it; a torn last line is left out, and said."""
-        self.rows, self._position, self._line = {}, 0, 1
+        self._forget()
         content = self.path.read_bytes() if self.path.exists() else b""
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
@@ -104,15 +105,9 @@ class Store:
                     self.say(f"{self.path}: the header was torn: {content!r}; written again.")
                 content = header.encode()
                 atomic_write(self.path, content)
-            whole = content.rfind(b"\n") + 1
-            if whole < len(content):
-                self.say(
-                    f"{self.path}: the last line was torn: {content[whole:]!r}; it is cut off, and "
-                    "its cell counts as missing."
-                )
-                os.truncate(self.path, whole)
-            self.rows, self._position, self._line = {}, 0, 1
-            if self._take(content[:whole]):
+            content = self._without_torn_line(content)
+            self._forget()
+            if self._take(content):
                 self._rewrite()
 
     def append(self, rows: Iterable[Row]) -> list[Row]:
@@ -124,6 +119,7 @@ class Store:
             with open(self.path, "ab", buffering=0) as file:
                 file.write(content)
                 os.fsync(file.fileno())
+            self._seen.update(content)
             self._position += len(content)
             self._line += len(fresh)
             self.rows.update((self.key(row.cell), row) for row in fresh)
@@ -141,16 +137,34 @@ class Store:
 
     def _catch_up(self) -> None:
         """Take in what another run has appended, or read again what it has rewritten."""
-        content = self.path.read_bytes()
-        if content.count(b"\n", 0, self._position) != self._line - 1:
-            self.rows, self._position, self._line = {}, 0, 1
+        content = self._without_torn_line(self.path.read_bytes())
+        before = content[: self._position]
+        if len(before) < self._position or _hash(before).digest() != self._seen.digest():
+            self._forget()
         self._take(content[self._position :])
+
+    def _without_torn_line(self, content: bytes) -> bytes:
+        """Cut off what a killed run left of its last line, in the file too."""
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            self.say(
+                f"{self.path}: the last line was torn: {content[whole:]!r}; it is cut off, and "
+                "its cell counts as missing."
+            )
+            os.truncate(self.path, whole)
+        return content[:whole]
+
+    def _forget(self) -> None:
+        self.rows = {}
+        self._position, self._line = 0, 1
+        self._seen = _hash(b"")  # of all bytes up to the position
 
     def _rewrite(self) -> None:
         lines = [",".join(self.experiment.columns) + "\n", *map(self._format, self.rows.values())]
         content = "".join(lines).encode()
         atomic_write(self.path, content)
         self._position, self._line = len(content), len(lines) + 1
+        self._seen = _hash(content)
 
     def _take(self, content: bytes) -> int:
         """Add complete lines to ``rows``; return the number of repeated ones."""
@@ -168,6 +182,7 @@ class Store:
                     self.say(f"{self.path}, line {self._line}: repeats {self._name(row)}; dropped.")
             self._line += 1
         self._position += len(content)
+        self._seen.update(content)
         return repeated
 
     def _check_header(self, fields: list[str]) -> None:

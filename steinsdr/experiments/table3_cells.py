@@ -122,14 +122,15 @@ def compute(design: Table3Design, group: Table3Group) -> list[Row]:
         columns.setdefault(column, []).append(cell)
     rows: list[Row] = []
     for (train_ratio, gamma, link, options), cells in columns.items():
+        chosen = dict(options)
         split = table3_split(
             cells[0].rep,
             train_ratio,
             gamma,
             data=data,
             n_genes=design.n_genes,
-            genes=None if options else _genes(design.data, design.n_genes),
-            **dict(options),
+            genes=None if "selection" in chosen else _genes(design.data, design.n_genes),
+            **chosen,
         )
         rows += _column(design, cells, split, link, shared)
     return rows

@@ -21,6 +21,7 @@ __all__ = ["N_GENES", "Split", "select_genes", "table3_split"]
 N_GENES = 100
 SELECTIONS = ("all", "nontest", "labeled")
 SCALINGS = ("all", "train")
+SHARES = ("filled", "literal")
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def table3_split(
     data: PatchSeq | None = None,
     selection: str = "all",
     scaling: str = "all",
+    shares: str = "filled",
     genes: Sequence[str] | None = None,
     n_genes: int = N_GENES,
 ) -> Split:
@@ -92,7 +94,8 @@ def table3_split(
         Repetition, from 0. Its partitions share test and fitting cells, see
         :func:`steinsdr.preprocessing.random_partition`.
     train_ratio, gamma : float
-        Share of :math:`\mathcal T_{\ell,u}` and the labeled share of it.
+        Share of :math:`\mathcal T_{\ell,u}` and the labeled share of it; those of
+        :math:`\mathcal T_f` and :math:`\mathcal V` are 0.15 and 0.05.
     data : PatchSeq, optional
         Loaded if not given.
     selection : {"all", "nontest", "labeled"}, default="all"
@@ -102,6 +105,10 @@ def table3_split(
     scaling : {"all", "train"}, default="all"
         Cells that standardize: all, as the paper words it; or all but the test cells for the
         genes and :math:`\mathcal T_\ell \cup \mathcal T_f` for the properties.
+    shares : {"filled", "literal"}, default="filled"
+        At a train ratio of 0.6 the shares add up to 0.8. They are divided by their sum, so that all
+        cells are used, as the paper's numbers show; or a fifth of the cells stays unused, as its
+        words say.
     genes : sequence of str, optional
         Genes to use; no selection then. ``select_genes(data)`` is worth keeping for "all".
     n_genes : int, default=100
@@ -115,11 +122,11 @@ def table3_split(
     check_integer(rep, "rep", low=0)
     check_choice(selection, "selection", SELECTIONS)
     check_choice(scaling, "scaling", SCALINGS)
+    check_choice(shares, "shares", SHARES)
     data = load_patchseq() if data is None else data
     seed = BASE_SEED + rep
-    parts = random_partition(
-        len(data.counts), train_ratio, gamma, stream(seed, "patchseq", "partition")
-    )
+    rng = stream(seed, "patchseq", "partition")
+    parts = random_partition(len(data.counts), train_ratio, gamma, rng, fill=shares == "filled")
     labeled = np.concatenate([parts.labeled, parts.fit])
     known = np.concatenate([labeled, parts.unlabeled])
     if genes is None:
