@@ -59,7 +59,7 @@ def test_split_takes_the_rows_of_its_partition(mini, split):
         if part != "unlabeled":
             np.testing.assert_allclose(getattr(split, f"Y_{part}"), Y[rows], atol=1e-10)
     assert split.seed == 42
-    assert split.X_labeled.shape == (60, 10)
+    assert split.X_labeled.shape == (75, 10), "half of three quarters of 200 cells"
 
 
 def test_splits_replay_and_differ(mini, split):
