@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..scores import TikhonovScore
 from ..simulation import simulate
-from ..streams import stream
 from ..theory_results import load_studies
 from . import concentration, failures, rates, score_errors, source_condition, stein_identity
-from .claims import BOOK, Judgement, claim, decide
-
-SEED = 42
-
-
-def _rng(name: str) -> np.random.Generator:
-    return stream(SEED, "claims", name)
+from .claims import BOOK, SEED, Judgement, claim, claim_rng, decide
 
 
 @claim(
@@ -26,9 +17,9 @@ def _rng(name: str) -> np.random.Generator:
     "score is in the space of the kernel.",
 )
 def _source() -> Judgement:
-    ratio = source_condition.potential_range(20, 3, 1.5, 20, _rng("potential")).ratio.max()
+    ratio = source_condition.potential_range(20, 3, 1.5, 20, claim_rng("potential")).ratio.max()
     norms = source_condition.interpolation_norms(
-        lambda X: X, [1.0, 16.0], p=3, c=2.0, n=50, rng=_rng("ball")
+        lambda X: X, [1.0, 16.0], p=3, c=2.0, n=50, rng=claim_rng("ball")
     ).norm
     text = (
         rf"potentials vary by at most \(\sqrt{{2}}\) norms (largest ratio {ratio:.2f}), so no "
@@ -71,7 +62,7 @@ def _consistent() -> Judgement:
     frame = score_errors.size_errors(
         TikhonovScore(3e-3, tol=1e-3), "mixture", 2, [100, 200, 400], n_reps=4, seed=SEED
     )
-    rate = rates.rate_of(frame, "n", "fresh", rng=_rng("consistent"))
+    rate = rates.rate_of(frame, "n", "fresh", rng=claim_rng("consistent"))
     kernel = load_studies(BOOK / "results", ["score-kernel"]).groupby("size").value.mean()
     flat = kernel[12800] / kernel[1600]
     text = (
@@ -89,7 +80,7 @@ def _consistent() -> Judgement:
     "Predictors and responses are sub-Gaussian.",
 )
 def _covariates() -> Judgement:
-    reach = concentration.reach("lognormal", 100_000, _rng("lognormal"))
+    reach = concentration.reach("lognormal", 100_000, claim_rng("lognormal"))
     text = f"met by normal x; log-normal x of the designs reaches {reach:.0f} sd in 100,000 draws"
     return decide(reach < 10, text, otherwise="holds in part")
 

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..streams import stream
 from . import concentration, kernel_facts, rates, stability, stein_identity
-from .claims import Judgement, claim, decide
-
-SEED = 42
-
-
-def _rng(name: str) -> np.random.Generator:
-    return stream(SEED, "claims", name)
+from .claims import SEED, Judgement, claim, claim_rng, decide
 
 
 @claim(
@@ -28,9 +21,9 @@ def _stein() -> Judgement:
     laws = list(stein_identity.SCORED_LAWS)
     frame = stein_identity.gap_by_size(laws, smooth, [500, 2000], n_reps=8, seed=SEED)
     frame["relative"] = frame.gap / frame.groupby(["law", "link"]).gap.transform("mean")
-    rate = rates.rate_of(frame, "n", "relative", rng=_rng("stein"))
-    B = stein_identity.random_basis(5, 2, _rng("basis"))
-    gap = stein_identity.identity_gap("exponential", "tanh", B, 20_000, _rng("edge"))[0]
+    rate = rates.rate_of(frame, "n", "relative", rng=claim_rng("stein"))
+    B = stein_identity.random_basis(5, 2, claim_rng("basis"))
+    gap = stein_identity.identity_gap("exponential", "tanh", B, 20_000, claim_rng("edge"))[0]
     broken = float(np.linalg.norm(gap)) > 0.1
     text = (
         f"gap of 36 law-link pairs falls with slope {rate} up to n = 2000; for exponential x, "
@@ -60,7 +53,7 @@ def _product() -> Judgement:
 )
 def _event() -> Judgement:
     event = concentration.good_event(
-        200, 50, 5, 3, delta=0.1, rho=0.5, n_reps=200, rng=_rng("event")
+        200, 50, 5, 3, delta=0.1, rho=0.5, n_reps=200, rng=claim_rng("event")
     )
     good = event["measured"] <= event["bound"]
     return decide(good, f"left in {event['measured']:.2f} of samples, {event['bound']:.2f} allowed")
@@ -74,7 +67,7 @@ def _event() -> Judgement:
     r"\|\mathcal{K}(\boldsymbol{x}, \boldsymbol{x})\|^{1/2} \|\boldsymbol{f}\|_{\mathcal{H}}\).",
 )
 def _evaluation() -> Judgement:
-    ratio = kernel_facts.pointwise_bound(20, 3, 1.5, 20, _rng("fields")).ratio.max()
+    ratio = kernel_facts.pointwise_bound(20, 3, 1.5, 20, claim_rng("fields")).ratio.max()
     return decide(ratio <= 1, f"field over bound at most {ratio:.2f}")
 
 
@@ -85,7 +78,7 @@ def _evaluation() -> Judgement:
     r"Replacing one pair changes kernel ridge regression by an explicit multiple of \(1/n\).",
 )
 def _ridge() -> Judgement:
-    frame = stability.ridge_replacement(10, 3, 1.5, [1.0, 0.1, 0.01], 2, _rng("ridge"))
+    frame = stability.ridge_replacement(10, 3, 1.5, [1.0, 0.1, 0.01], 2, claim_rng("ridge"))
     return decide(frame.ratio.max() <= 1, f"change over bound at most {frame.ratio.max():.2f}")
 
 
@@ -134,7 +127,7 @@ def _divergence() -> Judgement:
     r"\(\|\mathcal{K}(\boldsymbol{x}, \boldsymbol{x})\| = 1/c^2\).",
 )
 def _diagonal() -> Judgement:
-    frame = kernel_facts.diagonal_norms(0.7, 3, 20, _rng("diagonal"))
+    frame = kernel_facts.diagonal_norms(0.7, 3, 20, claim_rng("diagonal"))
     good = bool(np.allclose(frame.measured, frame.bound))
     return decide(good, f"equal to {frame.bound[0]:.3f} at {len(frame)} random points for c = 0.7")
 
@@ -146,7 +139,9 @@ def _diagonal() -> Judgement:
     "The TRE is bounded and Lipschitz with explicit constants.",
 )
 def _size() -> Judgement:
-    size = stability.pointwise_table(8, 3, [0.5, 10.0], [1e-3, 1.0], 2, _rng("size")).ratio.max()
-    steep = stability.lipschitz_table(1, 3, [0.1], [1e5], 2, _rng("steep")).ratio.max()
+    size = stability.pointwise_table(
+        8, 3, [0.5, 10.0], [1e-3, 1.0], 2, claim_rng("size")
+    ).ratio.max()
+    steep = stability.lipschitz_table(1, 3, [0.1], [1e5], 2, claim_rng("steep")).ratio.max()
     text = f"size over bound at most {size:.2f}; slope over bound {steep:.0f} for a narrow kernel"
     return decide(size <= 1 and steep <= 1, text, otherwise="holds in part")

@@ -6,9 +6,8 @@ from functools import partial
 
 from ..theory_results import load_studies, shares_table
 from . import printed_settings, rank_rules, rank_tests, subspace_bounds
-from .claims import BOOK, Claim, Judgement, claim, decide, register
+from .claims import BOOK, SEED, Claim, Judgement, claim, decide, register
 
-SEED = 42
 SETTINGS = "notebooks/02_competitors#cell-printed-settings"
 
 

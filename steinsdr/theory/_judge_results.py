@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from ..scores import GaussianScore, TikhonovScore
-from ..streams import stream
 from ..theory_results import load_studies, study_rate
 from . import coupled, rates, score_errors, split_bound, subspace_bounds
-from .claims import BOOK, Judgement, claim, decide
+from .claims import BOOK, SEED, Judgement, claim, claim_rng, decide
 from .rates import Rate
-
-SEED = 42
-
-
-def _rng(name: str) -> np.random.Generator:
-    return stream(SEED, "claims", name)
 
 
 def _stored(*studies: str) -> pd.DataFrame:
@@ -58,7 +50,7 @@ def _adapts() -> Judgement:
         for n in (200, 800, 3200)
     ]
     frame = pd.concat(frames)
-    rate = rates.rate_of(frame, "n_labeled", "error", rng=_rng("adapts"))
+    rate = rates.rate_of(frame, "n_labeled", "error", rng=claim_rng("adapts"))
     good = rate.low < -0.45 and rate.high > -0.65
     text = f"normal score, as many labeled as unlabeled rows, up to n = 3200: slope {rate}"
     return decide(good, text)
@@ -111,7 +103,7 @@ def _few() -> Judgement:
 )
 def _corollary() -> Judgement:
     sizes = subspace_bounds.SIZES
-    frame = subspace_bounds.corollary_ratios(20, 10, 3, sizes, 10, _rng("corollary"))
+    frame = subspace_bounds.corollary_ratios(20, 10, 3, sizes, 10, claim_rng("corollary"))
     exact = subspace_bounds.worst_ratio()
     text = (
         f"largest constant {frame.constant.max():.2f} at rank 3, {exact:.2f} by exhaustion at rank "

@@ -13,19 +13,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from .._validation import check_choice
+from ..streams import BASE_SEED, stream
 
 __all__ = [
     "CLAIMS",
     "COLUMNS",
     "PAPER_LABELS",
+    "SEED",
     "VERDICTS",
     "Claim",
     "Judgement",
     "all_claims",
     "claim",
+    "claim_rng",
     "claims_table",
     "decide",
     "register",
@@ -33,6 +37,7 @@ __all__ = [
 ]
 
 BOOK = Path(__file__).parents[2] / "book"
+SEED = BASE_SEED
 VERDICTS = ("holds", "holds in part", "does not hold", "not testable")
 COLUMNS = ["label", "kind", "statement", "where", "verdict", "evidence"]
 
@@ -147,6 +152,11 @@ def claim(label: str, kind: str, where: str, statement: str) -> Callable[[Judge]
         return judge
 
     return decorate
+
+
+def claim_rng(name: str) -> np.random.Generator:
+    """Return the generator of a claim's draws, by a name of its own."""
+    return stream(SEED, "claims", name)
 
 
 def decide(good: bool, evidence: str, *, otherwise: str = "does not hold") -> Judgement:
