@@ -13,6 +13,7 @@ __all__ = [
     "units_differ",
     "warn_if_nothing_stands_out",
     "warn_if_off_centre",
+    "warn_if_responses_differ",
     "warn_if_units_differ",
 ]
 
@@ -53,6 +54,19 @@ def warn_if_units_differ(X: NDArray, *, stacklevel: int) -> None:
             f"X: the spreads of the columns differ by more than a factor of {UNITS_LIMIT:.0f}, and "
             "directions follow the smallest. Standardize the columns first, for example with a "
             "StandardScaler in a pipeline, unless the units are meant.",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_if_responses_differ(Y: NDArray, n_components: int, *, stacklevel: int) -> None:
+    """Warn if the columns of Y (n, q) differ so much in spread that the largest decide.
+
+    With as many directions as responses nothing is left to decide.
+    """
+    if n_components < Y.shape[1] and units_differ(Y):
+        warnings.warn(
+            f"y: the spreads of the responses differ by more than a factor of {UNITS_LIMIT:.0f}, "
+            "and directions follow the largest. Standardize y first, unless the units are meant.",
             stacklevel=stacklevel + 1,
         )
 

@@ -13,10 +13,15 @@ from sklearn.utils.validation import check_array
 __all__ = [
     "check_choice",
     "check_integer",
+    "check_limit",
     "check_matrix",
+    "check_nonnegative",
     "check_not_constant",
+    "check_numeric_columns",
     "check_positive",
     "check_responses",
+    "check_same_rows",
+    "check_share",
     "split_labeled",
     "varying_columns",
 ]
@@ -49,6 +54,38 @@ def check_positive(value: Any, name: str) -> float:
     number = float(value) if isinstance(value, numbers.Real) else np.nan
     if isinstance(value, bool) or not 0 < number < np.inf:
         raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
+    return number
+
+
+def check_nonnegative(value: Any, name: str) -> float:
+    """Return ``value`` as a float if it is a finite number, zero or above."""
+    number = float(value) if isinstance(value, numbers.Real) else np.nan
+    if isinstance(value, bool) or not 0 <= number < np.inf:
+        raise ValueError(f"{name} must be a finite number, zero or above; got {value!r}.")
+    return number
+
+
+def check_limit(value: Any, name: str) -> float:
+    """Return ``value`` as a float if it is a number; infinity is a limit that nothing exceeds."""
+    number = float(value) if isinstance(value, numbers.Real) else np.nan
+    if isinstance(value, bool) or np.isnan(number):
+        raise ValueError(f"{name} must be a number; got {value!r}.")
+    return number
+
+
+def check_share(value: Any, name: str, *, zero: bool = False, one: bool = False) -> float:
+    """Return ``value`` as a float if it is between 0 and 1; ``zero`` and ``one`` admit the ends.
+
+    Examples
+    --------
+    >>> check_share(1, "energy", one=True)
+    1.0
+    """
+    number = float(value) if isinstance(value, numbers.Real) else np.nan
+    inside = 0 < number < 1 or (zero and number == 0) or (one and number == 1)
+    if isinstance(value, bool) or not inside:
+        interval = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
+        raise ValueError(f"{name} must be in {interval}; got {value!r}.")
     return number
 
 
@@ -94,6 +131,29 @@ def check_not_constant(X: NDArray, name: str, feature_names: Sequence[str] | Non
         )
 
 
+def check_numeric_columns(X: Any, name: str) -> None:
+    """Raise if X is a data frame with columns of text or dates, and name them."""
+    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        return
+    wrong = [X.columns[j] for j in range(X.shape[1]) if not _is_numeric(X.iloc[:, j])]
+    if wrong:
+        listed = ", ".join(repr(c) for c in wrong[:5]) + (", ..." if len(wrong) > 5 else "")
+        raise ValueError(
+            f"{name} has {len(wrong)} column(s) that are not numeric ({listed}); every column must "
+            "be. Leave them out: categories have no density. Of dates, take differences in days."
+        )
+
+
+def _is_numeric(column: Any) -> bool:
+    if column.dtype.kind != "O":
+        return column.dtype.kind not in "mM"  # dates would become floats without complaint
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y") -> NDArray:
     """Return Y as a float64 matrix (n, q); NaN is kept, infinity is refused.
 
@@ -116,6 +176,12 @@ def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y") -> NDArray:
     if array.shape[0] != n_rows:
         raise ValueError(f"{name} has {array.shape[0]} row(s) but X has {n_rows}; they must match.")
     return array
+
+
+def check_same_rows(X: NDArray, Y: NDArray, *, name: str = "X") -> None:
+    """Raise if Y has another number of rows than X, which the error calls ``name``."""
+    if len(X) != len(Y):
+        raise ValueError(f"{name} has {len(X)} row(s) but Y has {len(Y)}; they must match.")
 
 
 def split_labeled(Y: NDArray, *, name: str = "y") -> NDArray:

@@ -16,12 +16,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._advice import warn_if_nothing_stands_out, warn_if_off_centre, warn_if_units_differ
+from ._advice import (
+    warn_if_nothing_stands_out,
+    warn_if_off_centre,
+    warn_if_responses_differ,
+    warn_if_units_differ,
+)
 from ._validation import (
     check_choice,
     check_integer,
     check_matrix,
     check_not_constant,
+    check_numeric_columns,
     check_responses,
     split_labeled,
     varying_columns,
@@ -137,6 +143,8 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             of ``Pipeline``); rows of NaN in ``y`` need no telling.
         """
         check_choice(self.config, "config", CONFIGS)
+        rule = self._rank_rule()
+        check_numeric_columns(X, "X")
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         responses = check_responses(y, n_rows=len(points))
         labeled, unlabeled = self._split(points, responses, X_unlabeled)
@@ -152,7 +160,8 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         self.cross_moment_ = cross_moment(self.scores_, responses)
         warn_if_off_centre(self.scores_, responses, self.cross_moment_, stacklevel=2)
         U, self.singular_values_, Vt = np.linalg.svd(self.cross_moment_, full_matrices=False)
-        self.n_components_ = self._choose_rank(labeled, unlabeled, responses, rng)
+        self.n_components_ = self._choose_rank(rule, labeled, unlabeled, responses, rng)
+        warn_if_responses_differ(responses, self.n_components_, stacklevel=2)
         # Signs fixed by the largest loading, so that equal fits look equal.
         self.components_ = svd_flip(U, Vt)[0].T[: self.n_components_]
         return self
@@ -238,18 +247,25 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             )
         return clone(self.score, safe=False)
 
+    def _rank_rule(self) -> RankRule:
+        if isinstance(self.rank, str):
+            check_choice(self.rank, "rank", ("adaptive",))
+            return AdaptiveRank()
+        if isinstance(self.rank, type) or not hasattr(self.rank, "select"):
+            raise ValueError(f"rank must be 'adaptive' or have a select method; got {self.rank!r}.")
+        return self.rank
+
     def _choose_rank(
-        self, labeled: NDArray, unlabeled: NDArray, responses: NDArray, rng: np.random.Generator
+        self,
+        rule: RankRule,
+        labeled: NDArray,
+        unlabeled: NDArray,
+        responses: NDArray,
+        rng: np.random.Generator,
     ) -> int:
         self.rank_ = None
         if self.n_components != "auto":
             return int(self.n_components)
-        rule = self.rank
-        if isinstance(rule, str):
-            check_choice(rule, "rank", ("adaptive",))
-            rule = AdaptiveRank()
-        if isinstance(rule, type) or not hasattr(rule, "select"):
-            raise ValueError(f"rank must be 'adaptive' or have a select method; got {rule!r}.")
         X = labeled if self.config == "sup" else np.vstack([labeled, unlabeled])
         self.rank_ = rule.select(self.cross_moment_, scores=self.scores_, Y=responses, X=X, rng=rng)
         warn_if_nothing_stands_out(self.rank_, stacklevel=3)

@@ -21,6 +21,7 @@ from ._validation import (
     check_matrix,
     check_positive,
     check_responses,
+    check_share,
     varying_columns,
 )
 
@@ -117,8 +118,7 @@ def evaluate_reductions(
     FloatingPointError
         If training diverges.
     """
-    if not 0 < validation < 1:
-        raise ValueError(f"validation must be in (0, 1); got {validation!r}.")
+    check_share(validation, "validation")
     pairs, responses, test_responses = _check_data(T_fit, Y_fit, T_test, Y_test)
     random = check_random_state(random_state)
     settings = _check_settings(hidden, epochs, batch_size, learning_rate, max_norm, random)

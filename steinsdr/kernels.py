@@ -62,6 +62,7 @@ def median_distance(X: NDArray, *, max_points: int = 8192) -> float:
     if n > max_points:
         X = X[np.linspace(0, n - 1, max_points).astype(int)]
         n = max_points
+    X = X - X.mean(axis=0)  # distances do not change, cancellation does
     squared = _squared_distances(X, X, np).reshape(-1)
     position = n * n - n * n // 2
     squared.partition(position)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._validation import check_matrix
+from ._validation import check_matrix, check_not_constant, check_same_rows
 
 __all__ = ["SteinDiagnostics", "cross_moment", "stein_diagnostics"]
 
@@ -37,10 +37,7 @@ def cross_moment(scores: ArrayLike, Y: ArrayLike) -> NDArray:
     """
     S = check_matrix(scores, "scores")
     responses = check_matrix(Y, "Y")
-    if S.shape[0] != responses.shape[0]:
-        raise ValueError(
-            f"scores has {S.shape[0]} row(s) but Y has {responses.shape[0]}; they must match."
-        )
+    check_same_rows(S, responses, name="scores")
     return S.T @ responses / S.shape[0]
 
 
@@ -77,7 +74,7 @@ def stein_diagnostics(scores: ArrayLike, X: ArrayLike) -> SteinDiagnostics:
     Parameters
     ----------
     scores, X : array-like of shape (n, p)
-        Scores and the points they belong to.
+        Scores and the points they belong to; every column of X must vary.
 
     Examples
     --------
@@ -89,6 +86,7 @@ def stein_diagnostics(scores: ArrayLike, X: ArrayLike) -> SteinDiagnostics:
     S = check_matrix(scores, "scores", n_columns=points.shape[1])
     if S.shape != points.shape:
         raise ValueError(f"scores has shape {S.shape} but X has {points.shape}; they must match.")
+    check_not_constant(points, "X")
     sd = points.std(axis=0)
     S = S * sd
     centred = (points - points.mean(axis=0)) / sd

@@ -93,11 +93,15 @@ def plot_spectrum(selection: RankSelection, ax: Axes | None = None) -> Axes:
     ax = plt.subplots(figsize=(5.5, 3.6))[1] if ax is None else ax
     values = selection.singular_values
     k = np.arange(1, len(values) + 1)
+    # One value alone would leave band and threshold without width.
+    span = k if len(k) > 1 else np.array([0.7, 1.3])
     if selection.null is not None:
         low, high = np.quantile(selection.null, [0.05, 0.95], axis=0)
-        ax.fill_between(k, low, high, color=NULL, alpha=0.3, lw=0, label="permuted responses")
+        low, high = (np.broadcast_to(edge, span.shape) for edge in (low, high))
+        ax.fill_between(span, low, high, color=NULL, alpha=0.3, lw=0, label="permuted responses")
     if selection.thresholds is not None:
-        ax.plot(k, selection.thresholds, color=NULL, ls="--", label="threshold")
+        thresholds = np.broadcast_to(selection.thresholds, span.shape)
+        ax.plot(span, thresholds, color=NULL, ls="--", label="threshold")
     else:
         share = ax.twinx()
         share.bar(k, selection.energy, color=NULL, alpha=0.3, width=0.7)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import check_integer, check_positive
+from ._validation import check_integer, check_positive, check_share
 
 __all__ = ["CPMLog", "Partition", "random_partition"]
 
@@ -150,8 +150,7 @@ def random_partition(
         "test_ratio": test_ratio,
     }
     for name, share in shares.items():
-        if not 0 < share < 1:
-            raise ValueError(f"{name} must be in (0, 1); got {share!r}.")
+        check_share(share, name)
     total = train_ratio + fit_ratio + test_ratio
     if total > 1 + 1e-9:
         raise ValueError(f"train_ratio + fit_ratio + test_ratio is {total:g}; expected at most 1.")

@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from ._validation import check_integer, check_matrix, check_positive
+from ._validation import (
+    check_choice,
+    check_integer,
+    check_limit,
+    check_matrix,
+    check_positive,
+    check_same_rows,
+    check_share,
+)
 from .tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT, TailCheck, tail_check
 
 __all__ = [
@@ -85,9 +93,19 @@ class RankRule(Protocol):
 
 
 def cumulative_energy(values: NDArray) -> NDArray:
-    """Return the cumulative share of the squared values; all ones if they vanish."""
-    squared = np.cumsum(np.square(values))
-    return squared / squared[-1] if squared[-1] > 0 else np.ones_like(squared)
+    """Return the cumulative share of the squared values; all ones if they vanish.
+
+    Examples
+    --------
+    >>> bool(np.allclose(cumulative_energy(1e-200 * np.array([2.0, 1.0])), [0.8, 1.0]))
+    True
+    """
+    largest = np.abs(values).max()
+    if not largest > 0:
+        return np.ones(len(values))
+    # Their own squares may over- or underflow; a power of two scales without rounding.
+    squared = np.cumsum(np.square(np.ldexp(values, -np.frexp(largest)[1])))
+    return squared / squared[-1]
 
 
 def energy_rank(values: NDArray, share: float) -> int:
@@ -145,6 +163,7 @@ def permutation_null(
         Padded with zeros if k exceeds min(p, q).
     """
     S, responses = check_matrix(scores, "scores"), check_matrix(Y, "Y")
+    check_same_rows(S, responses, name="scores")
     n, p = S.shape
     q = responses.shape[1]
     null = np.zeros((m, k))
@@ -248,12 +267,10 @@ class AdaptiveRank(BaseEstimator):
         """Return the rank of ``cross_moment`` (p, q), the cross-moment of ``scores`` and ``Y``."""
         k = check_integer(self.max_rank, "max_rank", low=1)
         for name in ("energy", "quantile"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be in (0, 1]; got {getattr(self, name)!r}.")
-        if self.branch not in ("auto", "permutation", "energy"):
-            raise ValueError(
-                f"branch must be 'auto', 'permutation' or 'energy'; got {self.branch!r}."
-            )
+            check_share(getattr(self, name), name, one=True)
+        for name in ("skewness", "kurtosis"):
+            check_limit(getattr(self, name), name)
+        check_choice(self.branch, "branch", ("auto", "permutation", "energy"))
         values = leading_singular_values(check_matrix(cross_moment, "cross_moment"), k)
         tails = tail_check(X, skewness=self.skewness, kurtosis_=self.kurtosis)
         by_energy = tails.heavy if self.branch == "auto" else self.branch == "energy"

@@ -2,7 +2,6 @@ r"""Reduced-rank regression, plain or ridge: the linear model that SDR has to be
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +14,9 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._validation import check_integer, check_matrix, check_responses
+from ._validation import check_integer, check_matrix, check_nonnegative, check_responses
 
-__all__ = ["LowRankRegressor", "ReducedRankRegression", "check_penalty", "ridge_rrr"]
+__all__ = ["LowRankRegressor", "ReducedRankRegression", "ridge_rrr"]
 
 
 def ridge_rrr(X: NDArray, Y: NDArray, *, rank: int, alpha: float) -> tuple[NDArray, NDArray]:
@@ -155,15 +154,7 @@ class ReducedRankRegression(LowRankRegressor):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to X (n, p) and responses y, (n, q) or (n,)."""
-        alpha = check_penalty(self.alpha, "alpha")
+        alpha = check_nonnegative(self.alpha, "alpha")
         points, responses = self._centred(X, y)
         self._keep(*ridge_rrr(points, responses, rank=self.n_components, alpha=alpha))
         return self
-
-
-def check_penalty(value: Any, name: str) -> float:
-    """Return ``value`` as a float if it is a finite number, zero or above."""
-    number = float(value) if isinstance(value, numbers.Real) else np.nan
-    if isinstance(value, bool) or not 0 <= number < np.inf:
-        raise ValueError(f"{name} must be a finite number, zero or above; got {value!r}.")
-    return number

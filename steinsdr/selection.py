@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-from ._validation import check_integer, check_matrix
+from ._validation import check_integer, check_matrix, check_same_rows
 from .reduced_rank import ReducedRankRegression
 from .sparse_rrr import SparseRRR, largest_penalty
 
@@ -77,7 +77,8 @@ def select_features(
     Raises
     ------
     ValueError
-        If there are fewer columns that vary, or the penalty goes to zero before so many survive.
+        If X and Y differ in length, if there are fewer columns that vary, or if the penalty goes to
+        zero before so many survive.
 
     Examples
     --------
@@ -88,6 +89,7 @@ def select_features(
     [0, 1, 2]
     """
     points, responses = check_matrix(X, "X", min_rows=2), check_matrix(Y, "Y", min_rows=2)
+    check_same_rows(points, responses)
     points, responses = (StandardScaler().fit_transform(array) for array in (points, responses))
     check_integer(n_features, "n_features", low=1, high=int(points.any(axis=0).sum()))
     l1_ratio = settings.get("l1_ratio", SparseRRR().l1_ratio)
@@ -157,6 +159,7 @@ def cross_validate_rrr(
         fold that is left; 0 predicts the training mean.
     """
     points, responses = check_matrix(X, "X"), check_matrix(Y, "Y")
+    check_same_rows(points, responses)
     rows = []
     folds = KFold(n_folds, shuffle=True, random_state=random_state)
     for fold, (train, test) in enumerate(folds.split(points)):
@@ -223,6 +226,7 @@ def selection_leak(
         Further settings of :func:`select_features`.
     """
     points, responses = check_matrix(X, "X"), check_matrix(Y, "Y")
+    check_same_rows(points, responses)
     Y_train, Y_test = _standardized(responses, train, test)
     both = np.concatenate([train, test])
     errors, chosen = [], []

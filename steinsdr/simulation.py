@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, toeplitz
 from scipy.special import erf, expit
 
-from ._validation import check_choice, check_integer
+from ._validation import check_choice, check_integer, check_nonnegative
 from .scores.analytic import GaussianScore, LogNormalScore
 from .streams import BASE_SEED, stream
 
@@ -181,6 +181,7 @@ def simulate(
     check_integer(n, "n", low=1)
     check_integer(n_unlabeled, "n_unlabeled", low=0)
     check_integer(r, "r", low=1, high=p)
+    check_nonnegative(noise, "noise")
     X = chosen.draw(n, p, stream(seed, law, "covariates", "labeled"))
     X_unlabeled = chosen.draw(n_unlabeled, p, stream(seed, law, "covariates", "unlabeled"))
     B = np.linalg.qr(stream(seed, law, "basis", r).standard_normal((p, r)))[0]

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import MultiTaskElasticNet
 
-from ._validation import check_integer, check_positive
-from .reduced_rank import LowRankRegressor, check_penalty, ridge_rrr
+from ._validation import check_integer, check_nonnegative, check_positive, check_share
+from .reduced_rank import LowRankRegressor, ridge_rrr
 
 __all__ = ["SparseRRR", "largest_penalty"]
 
@@ -121,10 +121,9 @@ class SparseRRR(LowRankRegressor):
         ConvergenceWarning
             If ``max_iter`` alternations do not suffice.
         """
-        alpha = check_penalty(self.alpha, "alpha")
-        ridge = alpha if self.ridge is None else check_penalty(self.ridge, "ridge")
-        if not 0 < self.l1_ratio <= 1:
-            raise ValueError(f"l1_ratio must be in (0, 1]; got {self.l1_ratio!r}.")
+        alpha = check_nonnegative(self.alpha, "alpha")
+        ridge = alpha if self.ridge is None else check_nonnegative(self.ridge, "ridge")
+        check_share(self.l1_ratio, "l1_ratio", one=True)
         check_integer(self.max_iter, "max_iter", low=1)
         check_positive(self.tol, "tol")
         points, responses = self._centred(X, y)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import logsumexp
 
-from steinsdr.moments import cross_moment
+from steinsdr.moments import cross_moment, stein_diagnostics
 from steinsdr.scores import (
     GaussianMixtureScore,
     GaussianScore,
@@ -102,6 +103,69 @@ def test_bad_input_is_named(rng):
         StudentScore(2.0).fit(rng.standard_normal((40, 2)))
     with pytest.raises(ValueError, match="scale must be positive"):
         LaplaceScore(0.0, -1.0).evaluate([[0.0, 1.0]])
+    for median, scale, message in [
+        (np.nan, 1.0, "median must be finite"),
+        (0.0, [1.0, np.inf], "scale must be finite"),
+        ([0.0, 1.0, 2.0], 1.0, r"median has shape \(3,\); expected \(2,\) or one number"),
+        (0.0, [[1.0], [2.0]], r"scale has shape \(2, 1\); expected \(2,\)"),
+        ("middle", 1.0, "median must be numeric"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            LaplaceScore(median, scale).evaluate([[0.0, 1.0]])
+    with pytest.raises(ValueError, match=r"cov must be symmetric; it differs .* by 0\.5"):
+        GaussianScore(np.zeros(2), [[1.0, 0.5], [0.0, 1.0]]).evaluate([[0.0, 1.0]])
+    with pytest.raises(ValueError, match=r"cov has shape \(3, 2\); expected \(2, 2\)"):
+        GaussianScore(np.zeros(2), np.ones((3, 2))).evaluate([[0.0, 1.0]])
+    with pytest.raises(ValueError, match=r"constant column\(s\) \(1\)"):
+        GaussianMixtureScore().fit(np.c_[X[:, 0], np.ones(4)])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0.5, -0.1], "weights must be positive finite numbers"),
+        ([0.5, 0.0], "weights must be positive finite numbers"),
+        ([0.5, np.nan], "weights must be positive finite numbers"),
+        ([[0.5, 0.5]], "weights must be positive finite numbers"),
+        ([0.2, 0.3, 0.5], r"shapes \(3,\), \(2, 1\) and \(2, 1, 1\)"),
+    ],
+)
+def test_bad_weights_are_named(weights, message):
+    mixture = GaussianMixtureScore(weights, [[0.0], [1.0]], [[[1.0]], [[1.0]]])
+    with pytest.raises(ValueError, match=message):
+        mixture.evaluate([[0.0]])
+
+
+def two_groups(rng, n=1000):
+    """Rows of two normal laws, one a good deal narrower than the other."""
+    wide, narrow = rng.multivariate_normal(MEAN, COV, n), rng.multivariate_normal(-3 * MEAN, COV, n)
+    return np.r_[wide, -3 * MEAN + 0.3 * (narrow + 3 * MEAN)]
+
+
+def test_mixture_density_agrees_with_scipy_up_to_a_constant(rng):
+    x = rng.standard_normal((20, P))
+    parts = [stats.multivariate_normal(MEAN, COV), stats.multivariate_normal(-MEAN, np.eye(P))]
+    terms = np.column_stack([part.logpdf(x) for part in parts])
+    expected = logsumexp(terms, axis=1, b=[0.3, 0.7])
+    assert np.ptp(ORACLES["mixture"].log_density(x) - expected) < 1e-10
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1e6, [1e-4, 1.0, 1e6]])
+def test_a_fitted_mixture_does_not_depend_on_units(rng, unit):
+    X = two_groups(rng)
+    expected = GaussianMixtureScore().fit(X).evaluate(X)
+    scores = GaussianMixtureScore().fit(X * unit).evaluate(X * unit) * unit
+    # EM takes the same steps, and the narrow group's condition number amplifies their rounding.
+    np.testing.assert_allclose(scores, expected, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0])
+def test_a_fitted_mixture_satisfies_steins_identity(rng, unit):
+    X = unit * two_groups(rng)
+    # Standard error of a mean of s_j x_j, about 2, over 2000 rows.
+    assert stein_diagnostics(GaussianMixtureScore().fit(X).evaluate(X), X).slope == pytest.approx(
+        1.0, abs=0.1
+    )
 
 
 def test_a_given_mixture_is_kept_whatever_the_seed():

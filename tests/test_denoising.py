@@ -83,6 +83,10 @@ def test_learns_a_gaussian_score(rng):
     fresh = score.evaluate(new @ np.diag([1.0, 5.0, 0.2]) + 1.0) * np.array([1.0, 5.0, 0.2])
     correlations = [np.corrcoef(fresh[:, j], new[:, j])[0, 1] for j in range(3)]
     assert min(correlations) > 0.9
+    # The noisy law has variance 1 + sigma^2, so the slope is 0.99 for a perfect network; a score
+    # left in units of the standardized columns would be off by a factor of 5.
+    slopes = (fresh * new).sum(axis=0) / np.square(new).sum(axis=0)
+    np.testing.assert_allclose(slopes, 0.99, atol=0.15)
     assert score.loss_curve_[-1] < score.loss_curve_[0]
 
 
@@ -147,7 +151,10 @@ def test_progress_bar_is_shown_on_request(rng, capsys):
         ({"epochs": 0}, "epochs must be an integer"),
         ({"hidden": 2.5}, "hidden must be an integer"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
-        ({"weight_decay": -1}, "weight_decay must be >= 0"),
+        ({"dropout": "some"}, r"dropout must be in \[0, 1\); got 'some'"),
+        ({"dropout": np.nan}, r"dropout must be in \[0, 1\); got nan"),
+        ({"weight_decay": -1}, "weight_decay must be a finite number, zero or above"),
+        ({"weight_decay": None}, "weight_decay must be a finite number, zero or above"),
         ({"n_threads": 0}, "n_threads must be an integer"),
     ],
 )

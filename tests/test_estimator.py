@@ -245,6 +245,8 @@ def test_one_covariate_is_its_own_subspace(rng):
         ({"score": 3}, "score must be .* an object with fit and evaluate"),
         ({"rank": "best"}, "rank must be one of 'adaptive'"),
         ({"rank": 3}, "rank must be .* select"),
+        ({"n_components": 2, "rank": "best"}, "rank must be one of 'adaptive'"),
+        ({"n_components": 2, "rank": AdaptiveRank}, "rank must be .* select"),
         ({"rank": AdaptiveRank}, "rank must be .* select"),
         ({"score": TikhonovScore(lam=-1)}, "lam must be a positive"),
     ],
@@ -329,10 +331,15 @@ def test_responses_that_repeat_each_other_add_no_direction(factors):
         assert SteinSDR(random_state=0).fit(X, Y).n_components_ == 1
 
 
+@pytest.mark.parametrize(("law", "method"), [("isotropic", "permutation"), ("lognormal", "energy")])
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e150])
-def test_the_rank_does_not_depend_on_the_unit_of_all_responses(data, unit):
-    expected = SteinSDR(random_state=0).fit(data.X, data.Y).n_components_
-    assert SteinSDR(random_state=0).fit(data.X, unit * data.Y).n_components_ == expected
+def test_the_rank_does_not_depend_on_the_unit_of_all_responses(unit, law, method):
+    data = simulate(law, 150, p=8, seed=7)
+    sdr = SteinSDR(score=data.law.score(8), random_state=0)
+    expected = clone(sdr).fit(data.X, data.Y).rank_
+    found = sdr.fit(data.X, unit * data.Y).rank_
+    assert expected.method == found.method == method
+    assert expected.rank == found.rank > 1
 
 
 def test_means_of_responses_that_disturb_are_warned_of():
@@ -368,6 +375,31 @@ def test_units_of_columns_that_decide_are_warned_of(data):
         for law in ("lognormal", "exp_ar1"):  # heavy tails in equal units
             heavy = simulate(law, n=60, p=30)
             SteinSDR(3).fit(heavy.X, heavy.Y)
+
+
+def test_units_of_responses_that_decide_are_warned_of(data):
+    Y = data.Y.copy()
+    Y[:, 1] *= 100
+    with pytest.warns(UserWarning, match="Standardize y first"):
+        SteinSDR(3).fit(data.X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SteinSDR(3).fit(data.X, Y / Y.std(axis=0))
+        SteinSDR(2).fit(data.X, Y[:, :2])  # both are kept: no unit decides
+        for law in ("lognormal", "exp_ar1"):
+            heavy = simulate(law, n=60, p=30)
+            SteinSDR(3).fit(heavy.X, heavy.Y)
+
+
+def test_columns_that_are_no_numbers_are_named(data):
+    frame = pd.DataFrame(data.X).rename(columns=str)
+    words = r"X has 2 column\(s\) that are not numeric \('when', 'who'\); .* Leave them out"
+    dates = pd.date_range("2020-01-01", periods=len(frame))
+    with pytest.raises(ValueError, match=words):
+        SteinSDR(3).fit(frame.assign(when=dates, who="me"), data.Y)
+    numbers = SteinSDR(3, random_state=0).fit(frame.astype(object), data.Y)
+    plain = SteinSDR(3, random_state=0).fit(frame, data.Y)
+    np.testing.assert_array_equal(numbers.components_, plain.components_)
 
 
 def test_unlabeled_columns_are_matched_by_name(data):

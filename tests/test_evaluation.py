@@ -147,6 +147,8 @@ def test_bad_data_are_named(change, message):
         ({"learning_rate": -1}, "learning_rate must be a positive finite number; got -1"),
         ({"max_norm": 0}, "max_norm must be a positive finite number; got 0"),
         ({"validation": 1}, r"validation must be in \(0, 1\); got 1"),
+        ({"validation": "half"}, r"validation must be in \(0, 1\); got 'half'"),
+        ({"validation": None}, r"validation must be in \(0, 1\); got None"),
     ],
 )
 def test_bad_settings_are_named(setting, message):

@@ -100,6 +100,12 @@ def test_median_distance_of_a_subset_is_close(rng):
     assert median_distance(X, max_points=1000) == pytest.approx(median_distance(X), rel=0.02)
 
 
+def test_median_distance_does_not_see_an_offset(rng):
+    X = rng.standard_normal((100, 3))
+    # X + 1e8 holds X to 1e-8; without centring the squares would cancel to nothing.
+    assert median_distance(X + 1e8) == pytest.approx(median_distance(X), rel=1e-7)
+
+
 def test_kept_factors_die_with_the_kernel(rng):
     """Repeated large fits must not wait for the garbage collector to free their n x n arrays."""
     X, V = rng.standard_normal((2, 50, 3))

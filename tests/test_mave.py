@@ -11,7 +11,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr.baselines import CSOPG, KSIR
 from steinsdr.baselines._opg import LocalGradients, anchor_points
-from steinsdr.baselines._prepare import IndicatorResponses, distance_correlations
+from steinsdr.baselines._prepare import (
+    IndicatorResponses,
+    _indicators,
+    distance_correlations,
+)
 from steinsdr.simulation import simulate
 from steinsdr.subspace import principal_angles, procrustes_distance
 
@@ -79,6 +83,24 @@ def test_indicator_responses_have_the_package_s_singular_values():
         responses = IndicatorResponses.of(file["Y"])
         assert responses.working.shape[1] == file["ky_rank"]
         assert_allclose(np.linalg.norm(responses.working, axis=0), file["ky_sv"], rtol=1e-9)
+
+
+def test_indicator_responses_are_the_same_from_the_gram_matrix():
+    # 600 rows and two responses: fewer indicators than rows, so `of` takes their decomposition.
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((600, 2))
+    indicators = np.hstack([_indicators(y) for y in Y.T])
+    assert len(Y) > indicators.shape[1]
+    few = IndicatorResponses.of(Y)
+    values, vectors = np.linalg.eigh(indicators @ indicators.T)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = 1 + int(np.argmax(np.cumsum(values) >= 0.99 * values.sum()))
+    assert few.working.shape == (600, kept)
+    # Signs of singular vectors are free, and the Gram matrix squares the rounding.
+    U = vectors[:, :kept]
+    gram = (U * values[:kept]) @ U.T
+    np.testing.assert_allclose(few.working @ few.working.T, gram, atol=1e-9)
+    np.testing.assert_allclose(few.smooth, U @ (U.T @ indicators), atol=1e-9)
 
 
 def test_local_gradients_are_the_textbook_regressions():

@@ -198,7 +198,9 @@ def test_bad_data_are_named(change, message):
     [
         ({"n_components": 6}, "n_components=6; expected at most 5"),
         ({"n_components": 1.5}, "n_components must be an integer at least 1; got 1.5"),
-        ({"hidden": ()}, r"hidden must hold at least one width; got \(\)"),
+        ({"hidden": ()}, r"hidden must be a sequence of widths, such as \(256, 128\); got \(\)"),
+        ({"hidden": 16}, "hidden must be a sequence of widths.* got 16"),
+        ({"hidden": None}, "hidden must be a sequence of widths.* got None"),
         ({"hidden": (8, 0)}, "hidden must be an integer at least 1; got 0"),
         ({"epochs": 0}, "epochs must be an integer at least 1; got 0"),
         ({"batch_size": -1}, "batch_size must be an integer at least 1; got -1"),
@@ -208,6 +210,15 @@ def test_bad_data_are_named(change, message):
         ({"rank": AdaptiveRank()}, "does not fit MLPDirections, which has X for its select"),
         ({"rank": DominanceRank(0)}, "max_rank must be an integer at least 1; got 0"),
         ({"rank": DominanceRank(dominance=2)}, r"dominance must be in \(0, 1\]; got 2"),
+        (
+            {"rank": DominanceRank(energy_light="all")},
+            r"energy_light must be in \(0, 1\]; got 'all'",
+        ),
+        (
+            {"rank": DominanceRank(energy_heavy=np.nan)},
+            r"energy_heavy must be in \(0, 1\]; got nan",
+        ),
+        ({"rank": DominanceRank(skewness=None)}, "skewness must be a number; got None"),
         ({"rank": DominanceRank(branch="both")}, "branch must be one of 'auto', 'heavy', 'light'"),
     ],
 )

@@ -42,6 +42,19 @@ def test_spectrum_marks_what_is_kept(data):
     assert any("threshold" in line.get_label() for line in ax.get_lines())
 
 
+def test_spectrum_of_one_response_shows_band_and_threshold(data):
+    rule = AdaptiveRank(max_rank=1)  # as in the report
+    selection = SteinSDR(rank=rule, random_state=0).fit(data.X, data.Y[:, 0]).rank_
+    ax = plotting.plot_spectrum(selection)
+    low, high = np.quantile(selection.null, [0.05, 0.95])
+    box = ax.collections[0].get_paths()[0].get_extents()
+    np.testing.assert_allclose([box.x0, box.x1, box.y0, box.y1], [0.7, 1.3, low, high])
+    (line,) = (line for line in ax.get_lines() if line.get_label() == "threshold")
+    np.testing.assert_allclose(
+        line.get_xydata(), [[x, selection.thresholds[0]] for x in (0.7, 1.3)]
+    )
+
+
 def test_spectrum_of_the_energy_rule_shows_the_energy(data):
     rule = AdaptiveRank(branch="energy")
     selection = SteinSDR(rank=rule).fit(data.X, data.Y).rank_

@@ -111,6 +111,8 @@ def test_partitions_of_one_stream_are_paired():
     [
         ((100, 0.9, 0.1), "is 1.1; expected at most 1"),
         ((100, 0.6, 1.0), "gamma must be in"),
+        ((100, 0.6, "some"), r"gamma must be in \(0, 1\); got 'some'"),
+        ((100, np.nan, 0.5), r"train_ratio must be in \(0, 1\); got nan"),
         ((100, 0.0, 0.5), "train_ratio must be in"),
         ((5, 0.6, 0.1), "leaves a part empty"),
         ((2.5, 0.6, 0.1), "n must be an integer"),

@@ -9,6 +9,7 @@ from steinsdr.moments import cross_moment
 from steinsdr.rank import (
     AdaptiveRank,
     HardThreshold,
+    cumulative_energy,
     energy_rank,
     permutation_null,
     sequential_rank,
@@ -108,6 +109,29 @@ def test_energy_and_sequential_rules_at_their_edges():
     assert sequential_rank(np.array([1.0]), np.array([1.0])) == 1  # strictly above
 
 
+@pytest.mark.parametrize("unit", [1e-170, 1e-300, 1e160, 1e300])
+def test_energy_ignores_the_unit_of_the_values(unit):
+    values = np.array([4.0, 2.0, 1.0, 0.0])
+    # Squares of powers of two are exact; only the unit itself is rounded.
+    np.testing.assert_allclose(
+        cumulative_energy(unit * values), [16 / 21, 20 / 21, 1, 1], rtol=1e-15
+    )
+    assert [energy_rank(unit * values, share) for share in (0.7, 0.9, 0.99)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("rows", [29, 31])
+def test_null_asks_for_as_many_responses_as_scores(rng, rows):
+    S, Y = rng.standard_normal((30, 3)), rng.standard_normal((rows, 2))
+    with pytest.raises(ValueError, match=rf"scores has 30 row\(s\) but Y has {rows}; they must"):
+        permutation_null(S, Y, k=2, m=3, rng=rng)
+
+
+def test_an_infinite_limit_is_never_exceeded(rng):
+    S, Y, M = spectrum_data(rng, n=60)
+    rule = AdaptiveRank(skewness=np.inf, kurtosis=np.inf)
+    assert rule.select(M, scores=S, Y=Y, X=np.exp(3 * S), rng=rng).method == "permutation"
+
+
 def test_tail_check_ignores_scale_and_shift(rng):
     z = rng.standard_normal((300, 4))
     a, b = tail_check(z), tail_check(5 * z - 7)
@@ -122,6 +146,12 @@ def test_tail_check_ignores_scale_and_shift(rng):
         (AdaptiveRank(0), "max_rank must be an integer"),
         (AdaptiveRank(energy=0), r"energy must be in \(0, 1\]"),
         (AdaptiveRank(quantile=1.5), r"quantile must be in \(0, 1\]"),
+        (AdaptiveRank(quantile="high"), r"quantile must be in \(0, 1\]; got 'high'"),
+        (AdaptiveRank(energy=None), r"energy must be in \(0, 1\]; got None"),
+        (AdaptiveRank(energy=np.nan), r"energy must be in \(0, 1\]; got nan"),
+        (AdaptiveRank(skewness=np.nan), "skewness must be a number; got nan"),
+        (AdaptiveRank(skewness=None), "skewness must be a number; got None"),
+        (AdaptiveRank(kurtosis="10"), "kurtosis must be a number; got '10'"),
         (AdaptiveRank(n_permutations=0), "n_permutations must be an integer"),
         (AdaptiveRank(branch="both"), "branch must be"),
         (HardThreshold(-1), "tau must be a positive"),

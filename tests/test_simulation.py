@@ -101,5 +101,8 @@ def test_bad_requests_are_named():
         simulate(version="section43")
     with pytest.raises(ValueError, match="r must be an integer between 1 and 2"):
         simulate(r=3, p=2)
+    for noise in (np.nan, -1.0, None):
+        with pytest.raises(ValueError, match="noise must be a finite number, zero or above"):
+            simulate(noise=noise)
     with pytest.raises(ValueError, match="n must be an integer at least 1"):
         simulate(n=0)

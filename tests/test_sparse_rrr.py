@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LinearRegression, MultiTaskElasticNet, Ridge
+from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr.reduced_rank import ReducedRankRegression
@@ -187,6 +188,8 @@ def test_iterations_that_do_not_suffice_are_reported(rng):
         (SparseRRR(9), "n_components=9 but X has 40 column.* expected at most 8"),
         (SparseRRR(1, alpha=-1.0), "alpha must be a finite number, zero or above"),
         (SparseRRR(1, l1_ratio=0.0), r"l1_ratio must be in \(0, 1\]"),
+        (SparseRRR(1, l1_ratio="half"), r"l1_ratio must be in \(0, 1\]; got 'half'"),
+        (SparseRRR(1, l1_ratio=np.nan), r"l1_ratio must be in \(0, 1\]; got nan"),
         (SparseRRR(1, ridge=np.nan), "ridge must be"),
         (SparseRRR(1, tol=0), "tol must be a positive"),
         (SparseRRR(1, max_iter=0), "max_iter must be"),
@@ -246,6 +249,33 @@ def test_cross_validation_finds_rank_and_sparsity(rng):
     assert mean[2, 0.1] > mean[2, 0.001]  # 34 predictors are noise
     assert table.groupby("alpha").n_selected.mean().is_monotonic_decreasing
     assert isinstance(table, pd.DataFrame)
+
+
+def test_cross_validation_without_penalty_is_least_squares_fold_by_fold(rng):
+    X, Y = planted(rng, n=90, p=5, q=3, rows=4)
+    X, Y = X * [1, 10, 0.1, 1, 3] + 5, Y * [1, 20, 0.3] - 2
+    table = cross_validate_rrr(X, Y, ranks=[3], alphas=[0.0], n_folds=4, random_state=1)
+    expected = []
+    for train, test in KFold(4, shuffle=True, random_state=1).split(X):
+        mean, sd = Y[train].mean(axis=0), Y[train].std(axis=0)
+        fit = LinearRegression().fit(X[train], (Y[train] - mean) / sd)
+        held_out = (Y[test] - mean) / sd
+        left = np.square(held_out - fit.predict(X[test])).sum() / np.square(held_out).sum()
+        expected.append(1 - left)
+    np.testing.assert_allclose(table.r2, expected, rtol=1e-9)
+    assert table.n_selected.tolist() == [5] * 4
+
+
+@pytest.mark.parametrize("rows", [49, 51])
+def test_responses_of_another_length_are_named(rng, rows):
+    X, Y = rng.standard_normal((50, 4)), rng.standard_normal((rows, 2))
+    message = rf"X has 50 row\(s\) but Y has {rows}; they must match"
+    with pytest.raises(ValueError, match=message):
+        select_features(X, Y, 2)
+    with pytest.raises(ValueError, match=message):
+        cross_validate_rrr(X, Y, ranks=[1], alphas=[0.1], n_folds=2)
+    with pytest.raises(ValueError, match=message):
+        selection_leak(X, Y, np.arange(30), np.arange(30, 49), n_features=2)
 
 
 def test_leak_shows_on_pure_noise(rng):

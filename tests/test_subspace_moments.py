@@ -88,3 +88,9 @@ def test_diagnostics_see_a_shrunk_score(rng):
     assert good.identity_error < 0.03
     assert shrunk.slope == pytest.approx(0.5, abs=0.02)
     assert np.abs(good.mean).max() < 0.03
+
+
+def test_diagnostics_refuse_a_constant_column(rng):
+    x = np.c_[rng.standard_normal((20, 2)), np.full(20, 0.1)]
+    with pytest.raises(ValueError, match=r"X has 1 constant column\(s\) \(2\)"):
+        stein_diagnostics(x, x)

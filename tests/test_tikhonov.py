@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from steinsdr.moments import stein_diagnostics
 from steinsdr.scores import TikhonovScore
+from steinsdr.scores._lanczos import KrylovBasis
 
 KSCORE = sorted((Path(__file__).parent / "data" / "kscore").glob("*.npz"))
 
@@ -83,6 +84,36 @@ def test_path_equals_separate_fits(gaussian):
     assert (path.residuals <= 1e-7).all()
 
 
+@pytest.mark.parametrize("k", [1, 2, 30])
+@pytest.mark.parametrize("shift", [1e-6, 1.0])
+def test_coordinates_solve_the_tridiagonal_system(rng, k, shift):
+    # A tridiagonal matrix B^T B with B bidiagonal is positive, as that of a kernel.
+    B = np.diag(rng.uniform(0.5, 1, k)) + np.diag(rng.uniform(0, 0.5, k - 1), 1)
+    T = B.T @ B
+    basis = KrylovBasis([], list(np.diag(T)), [*np.diag(T, 1), 0.3], norm=2.5, eps=1e-16)
+    expected = np.linalg.solve(T + shift * np.eye(k), 2.5 * np.eye(k)[0])
+    np.testing.assert_allclose(basis.coordinates(shift), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_coordinates_survive_an_eigenvalue_that_rounding_made_negative():
+    basis = KrylovBasis([], [1.0, 1.0], [1.0 + 1e-6, 0.1], norm=1.0, eps=1e-7)
+    T = np.array([[1.0, 1.0 + 1e-6], [1.0 + 1e-6, 1.0]]) + 1e-9 * np.eye(2)
+    expected = np.linalg.solve(T, [1.0, 0.0])  # of condition 2e6
+    np.testing.assert_allclose(basis.coordinates(1e-9), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("shift", "width"), [(1e6, 2.0), (1e8, "median")])
+def test_raw_columns_may_have_any_offset(rng, shift, width):
+    X = rng.standard_normal((100, 3))
+    here, there = (
+        TikhonovScore(lam=1e-2, standardize=False, width=width).fit(Z) for Z in (X, X + shift)
+    )
+    # X + shift holds X to the rounding of the shift, which lambda amplifies.
+    accuracy = 1e3 * np.finfo(float).eps * shift
+    assert relative(there.train_scores_, here.train_scores_) < accuracy
+    assert relative(there.evaluate(X + shift), here.evaluate(X)) < accuracy
+
+
 def test_tiled_and_stored_kernels_agree(gaussian):
     stored = TikhonovScore().fit(gaussian)
     tiled = TikhonovScore(memory_limit=1.0).fit(gaussian)
@@ -104,6 +135,15 @@ def test_float32_says_when_it_cannot(rng):
 def test_too_few_iterations_warn(gaussian):
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         TikhonovScore(max_iter=2).fit(gaussian)
+
+
+def test_nystrom_warns_of_a_change_not_of_an_error(gaussian):
+    with pytest.warns(ConvergenceWarning, match="last step still changed .* many times that"):
+        score = TikhonovScore(max_iter=20, n_centers=200, random_state=0).fit(gaussian)
+    scale = gaussian.std(axis=0)
+    exact = TikhonovScore(max_iter=20_000, n_centers=200, random_state=0).fit(gaussian)
+    error = np.linalg.norm((score.train_scores_ - exact.train_scores_) * scale)
+    assert error / np.linalg.norm(exact.train_scores_ * scale) > score.residual_
 
 
 def test_nystrom_with_all_points_is_exact(gaussian):
@@ -169,6 +209,11 @@ def test_bad_data_are_named(rng):
         TikhonovScore().fit(X[:1])
     with pytest.raises(ValueError, match="width='median' is zero"):
         TikhonovScore().fit(np.r_[np.zeros((29, 3)), np.ones((1, 3))])
+    for unit, standardize in ((1e160, True), (1e-170, True), (1e160, False), (1e-170, False)):
+        with pytest.raises(ValueError, match="X holds values too large or too small"):
+            TikhonovScore(standardize=standardize).fit(unit * X)
+    with pytest.raises(ValueError, match=r"kernel width is .*; rescale X"):
+        TikhonovScore(standardize=False).fit(1e-110 * X)
     with pytest.raises(ValueError, match="3 features"):
         TikhonovScore().fit(X).evaluate(X[:, :2])
     with pytest.raises(NotFittedError):

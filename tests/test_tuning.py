@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from steinsdr import SteinSDR
 from steinsdr.moments import stein_diagnostics
-from steinsdr.scores import TikhonovScore, TikhonovScoreCV
+from steinsdr.scores import DenoisingScore, TikhonovScore, TikhonovScoreCV
 from steinsdr.scores.tuning import default_lams, field_divergence, held_out_objective
 from steinsdr.subspace import procrustes_distance
 
@@ -119,6 +120,12 @@ def test_serves_steinsdr_with_few_columns(rng):
     [
         ({"lams": "many"}, None, "lams must be 'auto'"),
         ({"lams": [1e-3, -1.0]}, None, "lams must be a positive finite number"),
+        (
+            {"estimator": DenoisingScore()},
+            None,
+            "estimator must be a TikhonovScore or None; got Den",
+        ),
+        ({"estimator": TikhonovScore}, None, "estimator must be a TikhonovScore or None"),
         ({"cv": 1}, None, "cv must be an integer at least 2"),
         ({"max_rows": 2}, None, "max_rows must be an integer at least 4"),
         ({}, np.repeat([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0]], 9, axis=0), "3 distinct row"),
@@ -129,3 +136,15 @@ def test_wrong_requests(rng, arguments, X, words):
     X = rng.standard_normal((30, 2)) if X is None else X
     with pytest.raises(ValueError, match=words):
         TikhonovScoreCV(**arguments).fit(X)
+
+
+def test_a_column_that_varies_in_one_fold_only_is_named(rng):
+    X = rng.standard_normal((60, 3))
+    X[:, 1] = 0.0
+    X[7, 1] = 1.0
+    message = r"X: 1 column\(s\) \(1\) vary in the rows of one fold only"
+    with pytest.raises(ValueError, match=message):
+        TikhonovScoreCV().fit(X)
+    with pytest.raises(ValueError, match=r"\(gene\) vary in the rows of one fold only"):
+        TikhonovScoreCV().fit(pd.DataFrame(X, columns=["a", "gene", "b"]))
+    assert np.isfinite(TikhonovScore().fit(X).train_scores_).all()  # as the message advises

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from .._validation import check_choice, check_integer, check_matrix
+from .._validation import check_choice, check_integer, check_limit, check_matrix, check_share
 from ..rank import RankSelection, cumulative_energy, energy_rank, leading_singular_values
 from ..tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT, tail_check
 
@@ -71,8 +71,9 @@ class DominanceRank(BaseEstimator):
         k = check_integer(self.max_rank, "max_rank", low=1)
         check_choice(self.branch, "branch", ("auto", "heavy", "light"))
         for name in ("energy_heavy", "energy_light", "dominance"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be in (0, 1]; got {getattr(self, name)!r}.")
+            check_share(getattr(self, name), name, one=True)
+        for name in ("skewness", "kurtosis"):
+            check_limit(getattr(self, name), name)
         values = leading_singular_values(check_matrix(matrix, "matrix"), k)
         energy = cumulative_energy(values)
         tails = tail_check(X, skewness=self.skewness, kurtosis_=self.kurtosis)

@@ -150,9 +150,13 @@ class IndicatorResponses:
     def of(cls, Y: NDArray) -> IndicatorResponses:
         """Build the indicators of every column of Y (n, q)."""
         indicators = np.hstack([_indicators(y) for y in Y.T])
-        # Left singular vectors from the n x n Gram matrix: n is far below N.
-        eigenvalues, vectors = np.linalg.eigh(indicators @ indicators.T)
-        eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0), vectors[:, ::-1]
+        n, n_columns = indicators.shape
+        if n > n_columns:
+            vectors, values, _ = np.linalg.svd(indicators, full_matrices=False)
+            eigenvalues = np.square(values)
+        else:  # the n x n Gram matrix is the smaller problem
+            eigenvalues, vectors = np.linalg.eigh(indicators @ indicators.T)
+            eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0), vectors[:, ::-1]
         share = np.cumsum(eigenvalues) / np.sum(eigenvalues)
         kept = int(np.argmax(share >= _KEPT_SHARE)) + 1
         U = vectors[:, :kept]

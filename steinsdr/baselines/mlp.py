@@ -175,8 +175,10 @@ class MLPDirections(DirectionTransformer):
 
     def _check_parameters(self) -> None:
         self._check_n_components()
-        if not len(self.hidden):
-            raise ValueError(f"hidden must hold at least one width; got {self.hidden!r}.")
+        if np.ndim(self.hidden) != 1 or not len(self.hidden):
+            raise ValueError(
+                f"hidden must be a sequence of widths, such as (256, 128); got {self.hidden!r}."
+            )
         for width in self.hidden:
             check_integer(width, "hidden", low=1)
         check_integer(self.epochs, "epochs", low=1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh_tridiagonal
+from scipy.linalg import LinAlgError, eigh_tridiagonal, solveh_banded
 
 __all__ = ["KrylovBasis", "krylov_basis"]
 
@@ -30,8 +30,16 @@ class KrylovBasis:
 
     def coordinates(self, shift: float) -> NDArray:
         """Return y with (K + shift) (Q y) = h up to the residual."""
-        values, rotation = eigh_tridiagonal(self.alpha, self.beta[:-1])
-        return self.norm * (rotation @ (rotation[0] / (values + shift)))
+        first = np.zeros(len(self.alpha))
+        first[0] = self.norm
+        if len(first) == 1:  # the solver wants two diagonals
+            return first / (self.alpha[0] + shift)
+        bands = np.array([np.add(self.alpha, shift), [*self.beta[:-1], 0.0]])
+        try:
+            return solveh_banded(bands, first, lower=True)
+        except LinAlgError:  # rounding took an eigenvalue of K below -shift
+            values, rotation = eigh_tridiagonal(self.alpha, self.beta[:-1])
+            return self.norm * (rotation @ (rotation[0] / (values + shift)))
 
     def truncation(self, shift: float) -> float:
         """Relative error that remains because the basis is finite.

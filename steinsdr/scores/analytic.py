@@ -107,6 +107,15 @@ class GaussianScore(_AnalyticScore):
         cov = np.cov(points, rowvar=False) if self.cov is None else self.cov
         self.mean_ = mean
         self.cov_ = check_matrix(np.atleast_2d(cov), "cov", n_columns=p)
+        if len(self.cov_) != p:
+            raise ValueError(f"cov has shape {self.cov_.shape}; expected ({p}, {p}).")
+        # Cholesky reads one triangle only, so an asymmetric matrix would pass for another.
+        gap = np.abs(self.cov_ - self.cov_.T)
+        sd = np.sqrt(np.abs(np.diag(self.cov_)))
+        if (gap > 1e-8 * np.outer(sd, sd)).any():
+            raise ValueError(
+                f"cov must be symmetric; it differs from its transpose by {gap.max():.2g}."
+            )
         try:
             self._factor = cho_factor(self.cov_)
         except (LinAlgError, ValueError) as error:
@@ -130,11 +139,6 @@ class LogNormalScore(GaussianScore):
     ValueError
         If X has entries that are not positive.
     """
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
     def _checked(self, points: NDArray) -> NDArray:
         if (points <= 0).any():
@@ -187,11 +191,25 @@ class StudentScore(GaussianScore):
         return -0.5 * (self.df + points.shape[1]) * np.log1p(squared / self.df)
 
 
+def _one_per_column(value: ArrayLike, name: str, p: int) -> NDArray:
+    """Return ``value`` as a finite vector (p,); one number stands for all columns."""
+    try:
+        vector = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numeric; got {value!r}.") from error
+    if vector.shape not in ((), (1,), (p,)):
+        raise ValueError(f"{name} has shape {vector.shape}; expected ({p},) or one number.")
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{name} must be finite; got {value!r}.")
+    return np.broadcast_to(vector, (p,))
+
+
 class LaplaceScore(_AnalyticScore):
     r"""Score of independent Laplace coordinates: :math:`s_j(x) = \mathrm{sign}(x_j - m_j)/b_j`.
 
     Bounded, hence sub-Gaussian as Assumption 1 asks; not differentiable at the median, where the
-    lemma does not mind. None takes sample median and mean absolute deviation.
+    lemma does not mind. None takes sample median and mean absolute deviation; one number stands for
+    all columns.
     """
 
     def __init__(self, median: ArrayLike | None = None, scale: ArrayLike | None = None) -> None:
@@ -203,9 +221,9 @@ class LaplaceScore(_AnalyticScore):
             check_not_constant(points, "X")
         p = points.shape[1]
         median = np.median(points, axis=0) if self.median is None else self.median
-        self.median_ = np.broadcast_to(np.asarray(median, dtype=float), (p,))
+        self.median_ = _one_per_column(median, "median", p)
         scale = np.abs(points - self.median_).mean(axis=0) if self.scale is None else self.scale
-        self.scale_ = np.broadcast_to(np.asarray(scale, dtype=float), (p,))
+        self.scale_ = _one_per_column(scale, "scale", p)
         if not (self.scale_ > 0).all():
             raise ValueError(f"scale must be positive; got {scale!r}.")
 
@@ -222,7 +240,8 @@ class GaussianMixtureScore(_AnalyticScore):
     Parameters
     ----------
     weights, means, covs : array-like of shape (k,), (k, p), (k, p, p), or None
-        The mixture. If any is None, all are estimated by EM.
+        The mixture. If any is None, all are estimated by EM, on standardized columns: the scores of
+        X in other units are the same scores in other units. Weights are divided by their sum.
     n_components : int
         Components that EM fits.
     random_state : int
@@ -252,16 +271,25 @@ class GaussianMixtureScore(_AnalyticScore):
             weights, means, covs = self.weights, self.means, self.covs
         else:
             k = check_integer(self.n_components, "n_components", low=1, high=len(points))
-            mixture = GaussianMixture(k, random_state=self.random_state).fit(points)
-            weights, means, covs = mixture.weights_, mixture.means_, mixture.covariances_
+            check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
+            # scikit-learn adds 1e-6 to every variance, which is small beside one alone.
+            mean, sd = points.mean(axis=0), points.std(axis=0)
+            mixture = GaussianMixture(k, random_state=self.random_state).fit((points - mean) / sd)
+            weights, means = mixture.weights_, mean + sd * mixture.means_
+            covs = mixture.covariances_ * np.outer(sd, sd)
         weights, means, covs = (np.asarray(a, dtype=float) for a in (weights, means, covs))
+        if weights.ndim != 1 or not (np.isfinite(weights) & (weights > 0)).all():
+            raise ValueError(f"weights must be positive finite numbers; got {self.weights!r}.")
+        if not weights.shape == means.shape[:1] == covs.shape[:1]:
+            raise ValueError(
+                f"weights, means and covs have shapes {weights.shape}, {means.shape} and "
+                f"{covs.shape}; their first numbers must match."
+            )
         self.weights_ = weights / weights.sum()
         self._parts = [
             GaussianScore(mean=mean, cov=cov).fit(points)
             for mean, cov in zip(means, covs, strict=True)
         ]
-        if len(self._parts) != len(self.weights_):
-            raise ValueError(f"weights has {len(self.weights_)} entries, means {len(self._parts)}.")
 
     def _log_terms(self, points: NDArray) -> NDArray:
         """Return log(weight * density) of each component, without the shared constant, (n, k)."""

@@ -13,7 +13,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from .._validation import check_choice, check_integer, check_not_constant, check_positive
+from .._validation import (
+    check_choice,
+    check_integer,
+    check_nonnegative,
+    check_not_constant,
+    check_positive,
+    check_share,
+)
 from ._base import Standardization
 
 __all__ = ["DenoisingScore"]
@@ -210,10 +217,8 @@ class DenoisingScore(BaseEstimator):
         check_positive(self.learning_rate, "learning_rate")
         for name in ("hidden", "n_blocks", "epochs", "batch_size"):
             check_integer(getattr(self, name), name, low=1)
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1); got {self.dropout!r}.")
-        if self.weight_decay < 0:
-            raise ValueError(f"weight_decay must be >= 0; got {self.weight_decay!r}.")
+        check_share(self.dropout, "dropout", zero=True)
+        check_nonnegative(self.weight_decay, "weight_decay")
         if self.n_threads is not None:
             check_integer(self.n_threads, "n_threads", low=1)
 

@@ -80,7 +80,8 @@ class TikhonovScore(BaseEstimator):
         Fit on standardized columns and scale the scores back.
     tol : float, default=1e-5
         Bound on the relative error of the training scores at which the solver stops. The
-        Nyström variant stops when a step changes them by less than 1e-3 (or ``tol``, if larger).
+        Nyström variant stops when a step changes them by less than 1e-3 (or ``tol``, if larger),
+        which bounds no error: that can be many times the change.
     max_iter : int, default=500
         Largest number of kernel products.
     n_centers : "auto", None or int, default="auto"
@@ -107,7 +108,8 @@ class TikhonovScore(BaseEstimator):
     n_iter_ : int
         Kernel products used.
     residual_ : float
-        Bound on the relative error of ``train_scores_`` (for Nyström: the last relative change).
+        Bound on the relative error of ``train_scores_``. For Nyström the relative change of the
+        last step, which is no bound: the error can be many times that.
     centers_, coefficients_ : ndarray of shape (m, p)
         Points and coefficients of the kernel expansion.
 
@@ -182,7 +184,7 @@ class TikhonovScore(BaseEstimator):
         self._points = Z
         self.centers_, self.coefficients_ = self._host(self._centers), self._host(self._c)
         self.train_scores_ = self._scaling.score_back(train)
-        self._warn(self.residual_, self.tol if m is None else max(self.tol, NYSTROM_TOL))
+        self._warn(self.residual_, nystrom=m is not None)
         return self
 
     def evaluate(self, X: ArrayLike) -> NDArray:
@@ -220,7 +222,7 @@ class TikhonovScore(BaseEstimator):
             train = basis.combine(basis.coordinates(n * lam)) * n
             scores[k] = worker._scaling.score_back(self._host(train))
         residuals = np.array([basis.residual(n * lam) for lam in grid])
-        self._warn(residuals.max(), self.tol)
+        self._warn(residuals.max(), nystrom=False)
         return TikhonovPath(grid, scores, residuals, len(basis.alpha), worker.width_)
 
     def _prepare(self, X: ArrayLike) -> Any:
@@ -233,13 +235,25 @@ class TikhonovScore(BaseEstimator):
             check_positive(self.width, "width")
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
-        self._scaling = Standardization.of(points, self.standardize)
-        points = self._scaling.forward(points)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            self._scaling = Standardization.of(points, self.standardize)
+            points = self._scaling.forward(points)
+            squares = np.square(points - points.mean(axis=0)).sum(axis=0)
+        if not (np.isfinite(squares) & (squares > 0)).all() or not np.isfinite(squares.sum()):
+            raise ValueError(
+                "X holds values too large or too small for their variance to be a positive finite "
+                "number; rescale its columns."
+            )
         self.width_ = median_distance(points) if self.width == "median" else float(self.width)
         if self.width_ <= 0:
             raise ValueError(
                 "width='median' is zero: half of the pairwise distances of X vanish because rows "
                 "are duplicated. Drop duplicates or pass a positive width."
+            )
+        if not 1e-75 < self.width_ < 1e75:  # its fourth power is the largest that is needed
+            raise ValueError(
+                f"the kernel width is {self.width_:.1e}, too far from 1 for its powers; rescale X, "
+                "or use standardize=True."
             )
         return self._native(points)
 
@@ -265,15 +279,17 @@ class TikhonovScore(BaseEstimator):
             eps=float(np.finfo(self.dtype).eps),
         )
 
-    def _warn(self, residual: float, tol: float) -> None:
+    def _warn(self, residual: float, *, nystrom: bool) -> None:
+        tol = max(self.tol, NYSTROM_TOL) if nystrom else self.tol
         if residual > tol:
             advice = "Use dtype='float64'" if self.dtype == "float32" else "Raise max_iter or lam"
-            warnings.warn(
-                f"TikhonovScore: the scores' relative error may be {residual:.1e}, above "
-                f"tol={tol:.1e}. {advice}.",
-                ConvergenceWarning,
-                stacklevel=3,
+            told = (
+                f"the last step still changed the scores by {residual:.1e} of their size, above "
+                f"{tol:.1e}; their error can be many times that"
+                if nystrom
+                else f"the scores' relative error may be {residual:.1e}, above tol={tol:.1e}"
             )
+            warnings.warn(f"TikhonovScore: {told}. {advice}.", ConvergenceWarning, stacklevel=3)
 
     def _points_of(self, X: ArrayLike) -> Any:
         check_is_fitted(self, "train_scores_")

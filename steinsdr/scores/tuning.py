@@ -18,7 +18,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_integer, check_not_constant, check_positive
+from .._validation import check_integer, check_not_constant, check_positive, varying_columns
 from ..kernels import CurlFreeIMQ
 from ._base import Standardization
 from .tikhonov import TikhonovScore
@@ -172,7 +172,8 @@ class TikhonovScoreCV(BaseEstimator):
     Raises
     ------
     ValueError
-        If a candidate is not positive, or there are fewer distinct rows than folds.
+        If a candidate is not positive, there are fewer distinct rows than folds, or a column
+        varies in the rows of one fold only.
 
     Notes
     -----
@@ -211,6 +212,8 @@ class TikhonovScoreCV(BaseEstimator):
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=4)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         base = TikhonovScore() if self.estimator is None else self.estimator
+        if not isinstance(base, TikhonovScore):
+            raise ValueError(f"estimator must be a TikhonovScore or None; got {base!r}.")
         self.lams_ = self._grid(points.shape[1])
         folds = self._folds(points)
         objective = _objective(base, folds, self.lams_)
@@ -257,7 +260,23 @@ class TikhonovScoreCV(BaseEstimator):
             raise ValueError(f"X has {groups.max() + 1} distinct row(s); cv={k} needs as many.")
         splitter = GroupKFold(k, shuffle=True, random_state=rng.randint(2**31))
         splits = splitter.split(points, groups=groups)
-        return [(points[train], points[test]) for train, test in splits]
+        folds = [(points[train], points[test]) for train, test in splits]
+        for train, _ in folds:
+            self._check_fold(train)
+        return folds
+
+    def _check_fold(self, train: NDArray) -> None:
+        """Raise if a column does not vary in the training rows of a fold."""
+        constant = np.flatnonzero(~varying_columns(train))
+        if constant.size:
+            names = getattr(self, "feature_names_in_", range(train.shape[1]))
+            listed = ", ".join(str(names[j]) for j in constant[:5])
+            listed += ", ..." if constant.size > 5 else ""
+            raise ValueError(
+                f"X: {constant.size} column(s) ({listed}) vary in the rows of one fold only, so "
+                "that the others cannot tell their density. Drop them, lower cv, or pass "
+                "TikhonovScore(lam=...)."
+            )
 
 
 def _objective(base: TikhonovScore, folds: list[tuple[NDArray, NDArray]], lams: NDArray) -> NDArray:
