@@ -110,6 +110,17 @@ def test_verdict_and_notes_are_printed(linnerud, tmp_path, capsys):
     assert printed.endswith("index.html\n")
 
 
+def test_a_reader_that_stops_early_loses_nothing(linnerud, tmp_path, monkeypatch):
+    def closed(*_, file=None):
+        if file is None:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("builtins.print", closed)
+    options = ["--bootstrap", "0", "--folds", "2", "--quiet", "--out", str(tmp_path / "r")]
+    assert main(["fit", str(linnerud), "--response", "Waist", *options]) == 2
+    assert (tmp_path / "r" / "index.html").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

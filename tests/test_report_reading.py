@@ -74,6 +74,50 @@ def test_columns_of_classes_show_one_direction_less(rng, tmp_path):
     assert procrustes_distance(analysis.reduction.loadings_, np.eye(6)[:, :2]) < 0.5
 
 
+def test_thousands_separators_are_no_classes(frame, tmp_path):
+    frame["y1"] = [f"{1000 + 37.4 * i:,.2f}" for i in range(60)]
+    frame.to_csv(tmp_path / "money.csv", index=False)
+    words = r"'y1' \(60 value\(s\) such as '1,000.00'\); remove thousands separators\.$"
+    with pytest.raises(ValueError, match=words):
+        read_table(tmp_path / "money.csv", "y1")
+    frame["y2"] = "high"
+    with pytest.raises(ValueError, match=r"thousands separators where .* if these are classes"):
+        read_table(frame, "y1,y2")
+    frame["y1"] = "12,5"  # no thousands
+    with pytest.raises(ValueError, match=r"not numeric: 'y1' .*; if these are classes"):
+        read_table(frame, "y1")
+
+
+def test_a_file_without_names_is_asked_about(frame, tmp_path):
+    frame.round(6).to_csv(tmp_path / "bare.csv", index=False, header=False)
+    with pytest.raises(
+        ValueError, match=r"no column 'y1'.* does the first line name the columns\?$"
+    ):
+        read_table(tmp_path / "bare.csv", "y1")
+    (tmp_path / "twice.csv").write_text("0,0,1\n1,2,3\n")
+    with pytest.raises(ValueError, match=r"named '0'; .* does the first line name the columns\?$"):
+        read_table(tmp_path / "twice.csv", "y1")
+    with pytest.raises(ValueError, match=r"no column 'z'\..*'y2'\.$"):
+        read_table(frame, "z")
+
+
+# Gaps
+
+
+@pytest.mark.parametrize(("gaps", "found"), [(12, False), (13, True)])
+def test_many_rows_dropped_for_gaps_are_a_finding(frame, gaps, found):
+    frame.loc[: gaps - 3, "b"] = np.nan
+    frame.loc[gaps - 2 : gaps - 1, "y1"] = np.nan  # y2 is there
+    frame.loc[20:24, ["y1", "y2"]] = np.nan  # unlabeled, not dropped
+    table = read_table(frame, "y1,y2")
+    assert (table.n_rows, table.n_dropped) == (60, gaps)
+    assert list(table.gaps.items()) == [("b", gaps - 2), ("y1", 2)]
+    verdict = analyze(table, components=1, n_bootstrap=0, folds=2).verdict
+    texts = [finding.text for finding in verdict.findings if finding.kind == "gaps"]
+    said = f"13 of 60 rows were dropped for their gaps, most of them in 'b' ({gaps - 2}), 'y1' (2)."
+    assert texts == [said] * found
+
+
 # Decimal commas, other encodings, quoted names
 
 

@@ -73,7 +73,7 @@ class Analysis:
         frames = []
         for X, labeled in ((self.table.X, True), (self.table.X_unlabeled, False)):
             if len(X):
-                Z = self.reduction.transform(X.to_numpy())
+                Z = self.reduction.transform(X)
                 frame = pd.DataFrame(Z, index=X.index, columns=self.directions)
                 frame.insert(0, "labeled", labeled)
                 frames.append(frame)
@@ -90,7 +90,7 @@ class Analysis:
         ``loading`` is the weight of the standardized predictor, ``correlation`` the predictor's
         correlation with the direction over the labeled rows.
         """
-        Z = self.reduction.transform(self.table.X.to_numpy())
+        Z = self.reduction.transform(self.table.X)
         X = self.table.X.to_numpy()
         correlation = standardized(X).T @ standardized(Z) / len(X)
         columns: dict[str, Any] = {
@@ -165,11 +165,10 @@ def analyze(
     checks = check_data(X)
     reduction = Reduction(components, scale=scale, config=config, random_state=seed)
     points, responses = X.to_numpy(), Y.to_numpy()
-    extra = more.to_numpy() if len(more) else None
     with warnings.catch_warnings():
         # The verdict says so in its own words; folds may say it five times more.
         warnings.filterwarnings("ignore", "rank: no direction stands out", UserWarning)
-        reduction.fit(points, responses, extra)
+        reduction.fit(X, responses, more)
         comparison = compare(reduction, X, Y, more, folds=folds, seed=seed, progress=progress)
     spectrum, pvalues = _spectrum(reduction, standardized(responses), seed)
     diagnostics = stein_diagnostics(reduction.sdr_.scores_, reduction.points_)
@@ -179,7 +178,7 @@ def analyze(
             reduction,
             points,
             responses,
-            extra,
+            more.to_numpy(),
             n_resamples=n_bootstrap,
             seed=seed,
             progress=progress,

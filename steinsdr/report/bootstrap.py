@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from .._validation import check_integer, varying_columns
 from ..subspace import chance_distance, orthonormalize, procrustes_distance
-from .reduction import Reduction, unit_columns
+from .reduction import Reduction
 
 __all__ = ["Bootstrap", "aligned", "bootstrap", "intervals"]
 
@@ -35,6 +35,11 @@ class Bootstrap:
         Procrustes distance of each resample's subspace to that of the fit.
     chance : float
         The same distance between random subspaces; 0 if the subspace is the whole space.
+    products : ndarray of shape (N, r)
+        Of the directions of each resample with those of the fit, both of length one in the fit's
+        coordinates, after turning.
+    cosines : ndarray of shape (N, r)
+        The same before turning, without signs. Smaller where directions turn among themselves.
     """
 
     loadings: NDArray
@@ -42,6 +47,8 @@ class Bootstrap:
     high: NDArray
     distances: NDArray
     chance: float
+    products: NDArray
+    cosines: NDArray
 
     @property
     def instability(self) -> float:
@@ -53,7 +60,9 @@ def aligned(loadings: NDArray, reduction: Reduction) -> tuple[NDArray, float]:
     """Turn loadings (p, r) towards those of a fit; return them and the distance that remains.
 
     A subspace has no preferred basis, so a rotation (or a sign) is no difference. It is taken out
-    in the coordinates of the fit.
+    in the coordinates of the fit, where directions have length one. In units of the standardized
+    predictors they are divided by the length of the fit, not by their own: after whitening one
+    nearly collinear pair may hold most of it, and would move all other loadings along.
 
     Examples
     --------
@@ -64,14 +73,30 @@ def aligned(loadings: NDArray, reduction: Reduction) -> tuple[NDArray, float]:
     >>> bool(np.allclose(turned, fit.loadings_)) and distance < 1e-6
     True
     """
-    target = reduction.basis_
-    basis = orthonormalize(reduction.coordinates_.unroot.T @ loadings)
-    rotation, _ = orthogonal_procrustes(basis, target)
-    turned = unit_columns(reduction.coordinates_.root @ basis @ rotation)
-    return turned, procrustes_distance(basis, target)
+    basis = _basis(loadings, reduction)
+    turned = _loadings(reduction, _turned(basis, reduction))
+    return turned, procrustes_distance(basis, reduction.basis_)
 
 
-def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
+def _basis(loadings: NDArray, reduction: Reduction) -> NDArray:
+    """Return loadings (p, r) in the fit's coordinates, orthonormal and in the same order."""
+    return orthonormalize(reduction.coordinates_.unroot.T @ loadings)
+
+
+def _turned(basis: NDArray, reduction: Reduction) -> NDArray:
+    """Return orthonormal columns (k, r) turned towards those of the fit."""
+    return basis @ orthogonal_procrustes(basis, reduction.basis_)[0]
+
+
+def _loadings(reduction: Reduction, basis: NDArray) -> NDArray:
+    """Return the loadings (p, r) of directions in the fit's coordinates, by the fit's length."""
+    root = reduction.coordinates_.root
+    return root @ basis / np.linalg.norm(root @ reduction.basis_, axis=0)
+
+
+def intervals(
+    fitted: NDArray, resampled: NDArray, products: NDArray | None = None
+) -> tuple[NDArray, NDArray]:
     r"""Intervals for the loadings of the true direction, from those of a fit and of its resamples.
 
     A fit is the true direction and noise, cut to length one: with many predictors the noise takes
@@ -80,8 +105,9 @@ def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
     loading. A resample adds the same noise once more, so that its mean product with the fit is
     :math:`c = \sqrt{(1 + e)/(1 + 2e)}`, which can be seen, and :math:`a^2 = 2 - 1/c^2`. In units of
     the true direction the fitted loading is 1/a, and the standard deviation of the resampled
-    loadings 1/(ac) times as large. The intervals are normal, with this centre and spread. They end
-    at -1 and 1, as loadings do, and are widened where they would leave out the fitted one.
+    loadings 1/(ac) times as large. The intervals are normal, with this centre and spread, and are
+    widened where they would leave out the fitted one. They end at -1 and 1, as loadings do, unless
+    ``products`` are given.
 
     Percentiles of the resamples would not do: they are shrunk twice.
 
@@ -98,6 +124,10 @@ def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
         Columns of length one.
     resampled : ndarray of shape (N, p, r)
         The same of each resample, turned towards the fit.
+    products : ndarray of shape (N, r), optional
+        Of the resamples with the fit, in coordinates where the noise is even. By default those of
+        the loadings. After whitening these are others; loadings are then in units of the fit's
+        length, where a true one may lie beyond 1.
 
     Returns
     -------
@@ -107,6 +137,7 @@ def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
     --------
     A loading of 0.8 and one of 0.6 among 30, with noise of standard deviation 0.1 on each:
 
+    >>> from steinsdr.report.reduction import unit_columns
     >>> rng = np.random.default_rng(0)
     >>> true = np.array([0.8, 0.6] + 28 * [0.0])[:, None]
     >>> seen = true + 0.1 * rng.standard_normal((30, 1))
@@ -117,13 +148,16 @@ def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
     array([[0.7 , 0.74, 1.  ],
            [0.43, 0.53, 0.8 ]])
     """
-    product = np.einsum("bpr,pr->r", resampled, fitted) / len(resampled)
+    limit = 1.0 if products is None else np.inf
+    if products is None:
+        products = np.einsum("bpr,pr->br", resampled, fitted)
+    product = products.mean(axis=0)
     known = 2.0 * product * np.abs(product) > 1.0
     c = np.where(known, product, 1.0)
     a = np.sqrt(2.0 - 1.0 / np.square(c))
     margin = norm.ppf((1 + LEVEL) / 2) * resampled.std(axis=0, ddof=1) / c
-    low = np.maximum(np.minimum((fitted - margin) / a, fitted), -1.0)
-    high = np.minimum(np.maximum((fitted + margin) / a, fitted), 1.0)
+    low = np.maximum(np.minimum((fitted - margin) / a, fitted), -limit)
+    high = np.minimum(np.maximum((fitted + margin) / a, fitted), limit)
     return np.where(known, low, -1.0), np.where(known, high, 1.0)
 
 
@@ -163,8 +197,10 @@ def bootstrap(
         lam=reduction.lam_,
         tol=QUICK_TOL,
     )
+    target = reduction.basis_
     loadings = np.empty((n_resamples, *reduction.loadings_.shape))
     distances = np.empty(n_resamples)
+    products, cosines = np.empty((2, n_resamples, target.shape[1]))
     for b in tqdm(range(n_resamples), desc="bootstrap", disable=not progress, leave=False):
         rows = _draw(rng, X, Y)
         more = X_unlabeled
@@ -173,11 +209,17 @@ def bootstrap(
         fit = clone(base).fit(X[rows], Y[rows], more)
         # Weights per unit of the raw columns, then per sd of all rows.
         raw = fit.loadings_ / fit.coordinates_.sd[:, None]
-        loadings[b], distances[b] = aligned(raw * reduction.coordinates_.sd[:, None], reduction)
-    k, r = reduction.basis_.shape
+        basis = _basis(raw * reduction.coordinates_.sd[:, None], reduction)
+        turned = _turned(basis, reduction)
+        loadings[b] = _loadings(reduction, turned)
+        distances[b] = procrustes_distance(basis, target)
+        products[b] = (turned * target).sum(axis=0)
+        cosines[b] = np.abs((basis * target).sum(axis=0))
+    k, r = target.shape
     chance = chance_distance(k, r, rng=rng)[0] if r < k else 0.0
-    low, high = intervals(reduction.loadings_, loadings)
-    return Bootstrap(loadings, low, high, distances, chance)
+    whitened = reduction.scale_ == "whiten"
+    low, high = intervals(reduction.loadings_, loadings, products if whitened else None)
+    return Bootstrap(loadings, low, high, distances, chance, products, cosines)
 
 
 def _draw(rng: np.random.Generator, *tables: NDArray) -> NDArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .analysis import Analysis
 
-__all__ = ["CAPTIONS", "MOST_DIRECTIONS", "MOST_NAMES", "MOST_RESPONSES", "caption"]
+__all__ = ["CAPTIONS", "GIVEN_BASIS", "MOST_DIRECTIONS", "MOST_NAMES", "MOST_RESPONSES", "caption"]
 
 MOST_NAMES = 30  # names that fit beside a figure
 MOST_RESPONSES, MOST_DIRECTIONS = 4, 3  # panels that fit into one
@@ -22,6 +22,10 @@ CAPTIONS = {
     "comparison": "Variance explained on held-out rows, after reduction to the same number of "
     "directions by each method, and by ridge regression on all predictors.",
 }
+GIVEN_BASIS = (
+    "They are given the basis: directions may also turn among themselves, which the intervals "
+    "leave out."
+)
 NO_INTERVALS = (
     "Weight of each standardized predictor in each direction. Rows were not resampled: nothing "
     "here says which weights are clear of zero."
@@ -33,6 +37,8 @@ def caption(name: str, analysis: Analysis) -> str:
     text = CAPTIONS[name]
     if name == "loadings" and analysis.bootstrap is None:
         text = NO_INTERVALS
+    elif name == "loadings" and analysis.n_components > 1:
+        text = f"{text} {GIVEN_BASIS}"
     p, q, r = analysis.table.X.shape[1], analysis.table.Y.shape[1], analysis.n_components
     directions = _cut("first", MOST_DIRECTIONS, r, "directions")
     omitted = {

@@ -146,7 +146,7 @@ def plot_summaries(analysis: Analysis) -> Figure:
     best = analysis.comparison.r2["SteinSDR"].sort_values(ascending=False, kind="stable").index
     names = list(best[:MOST_RESPONSES])
     r = min(analysis.n_components, MOST_DIRECTIONS)
-    Z = analysis.reduction.transform(analysis.table.X.to_numpy())
+    Z = analysis.reduction.transform(analysis.table.X)
     figure, axes = plt.subplots(
         len(names),
         r,

@@ -11,19 +11,23 @@ from .bootstrap import Bootstrap
 from .checks import DataChecks, Finding
 from .comparison import METHODS, Comparison
 from .reduction import Reduction
+from .table import Table
 
 __all__ = ["find", "unevenness"]
 
+MANY_GAPS = 0.2  # share of the rows; those that are left may no longer stand for all
 SIGNIFICANT = 0.05  # permutation p-value above which a singular value counts as noise
 SLOPE = (0.15, 1.5)  # average diagonal of E[s x']; shrinkage alone leaves directions as they are
 UNEVEN = 0.5  # distance of E[s x'] from a multiple of the identity, over that multiple
 MEAN = 0.3  # largest mean of the score, in units of 1/sd
 LOOSE = 0.35  # bootstrap distance as a share of chance
+TOGETHER = 0.97  # mean cosine after turning where singular values are two standard errors apart
 CLEAR = 2.0  # standard errors that make a difference clear
 RELEVANT = 0.03  # and the share of variance that makes it worth a remark
 
 
 def find(
+    table: Table,
     checks: DataChecks,
     reduction: Reduction,
     diagnostics: SteinDiagnostics,
@@ -34,12 +38,30 @@ def find(
 ) -> tuple[Finding, ...]:
     """Return everything that gives cause to care, with advice; empty if nothing does."""
     return (
+        *_gap_findings(table),
         *_data_findings(checks, reduction),
         *_score_findings(diagnostics, reduction),
         *_rank_findings(spectrum, pvalues),
         *_prediction_findings(comparison),
         *_stability_findings(resampled),
+        *_turning_findings(resampled),
     )
+
+
+def _gap_findings(table: Table) -> list[Finding]:
+    if table.n_dropped <= MANY_GAPS * table.n_rows:
+        return []
+    worst = ", ".join(f"{name!r} ({count})" for name, count in list(table.gaps.items())[:3])
+    return [
+        Finding(
+            "gaps",
+            f"{table.n_dropped} of {table.n_rows} rows were dropped for their gaps, most of them "
+            f"in {worst}.",
+            "Leave such columns out, or fill predictors first with an imputer that draws on the "
+            "others, such as sklearn.impute.IterativeImputer; the same value in every gap would "
+            "make a column discrete.",
+        )
+    ]
 
 
 def _data_findings(checks: DataChecks, reduction: Reduction) -> list[Finding]:
@@ -138,5 +160,26 @@ def _stability_findings(resampled: Bootstrap | None) -> list[Finding]:
             f"Drawing the rows anew moves the subspace by {resampled.instability:.0%} of the "
             "distance to a random one.",
             "Ask for fewer directions, drop predictors, or collect more rows.",
+        )
+    ]
+
+
+def _turning_findings(resampled: Bootstrap | None) -> list[Finding]:
+    """Name the directions that resamples mix: their singular values are too close to tell apart."""
+    if resampled is None or resampled.cosines.shape[1] < 2 or resampled.instability > LOOSE:
+        return []  # where not even the subspace is determined, another finding says so
+    # Noise from outside the subspace makes both smaller; a turn inside it only the first.
+    kept = resampled.cosines.mean(axis=0) / resampled.products.mean(axis=0)
+    if kept.min() >= TOGETHER:
+        return []
+    number = max(2, int((kept < TOGETHER).sum()))  # none turns alone
+    mixed = 1 + np.sort(np.argsort(kept)[:number])
+    names = f"{', '.join(map(str, mixed[:-1]))} and {mixed[-1]}"
+    return [
+        Finding(
+            "turning",
+            f"Directions {names} are determined only together.",
+            f"Read them as a {'plane' if len(mixed) == 2 else 'space'}: what they span is "
+            "determined, each of them is not.",
         )
     ]

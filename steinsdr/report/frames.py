@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pandas as pd
 
-__all__ = ["SUFFIXES", "check_columns", "listed", "names_in", "parse_names", "read_frame"]
+__all__ = [
+    "SUFFIXES",
+    "check_columns",
+    "listed",
+    "names_in",
+    "numbered",
+    "parse_names",
+    "read_frame",
+]
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 DELIMITERS = (",", ";", "\t", "|")
@@ -72,6 +80,20 @@ def listed(names: Iterable[object], most: int = 8) -> str:
     return ", ".join(shown[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def numbered(names: Iterable[object]) -> str:
+    """Return a question about the first line if all names are numbers, else nothing.
+
+    Examples
+    --------
+    >>> numbered(["5.1", "3.5"]), numbered(["5.1", "x"])
+    ('All names are numbers: does the first line name the columns?', '')
+    """
+    values = pd.to_numeric(pd.Series(list(names), dtype=object), errors="coerce")
+    if values.isna().any():
+        return ""
+    return "All names are numbers: does the first line name the columns?"
+
+
 def check_columns(frame: pd.DataFrame, names: Sequence[str], argument: str) -> None:
     """Raise if a name is not that of one column, with close matches and what there is."""
     for name in names:
@@ -85,7 +107,8 @@ def check_columns(frame: pd.DataFrame, names: Sequence[str], argument: str) -> N
         close = difflib.get_close_matches(name.strip().lower(), lower, n=3, cutoff=0.6)
         hint = f" Did you mean {listed(lower[c] for c in close)}?" if close else ""
         raise ValueError(
-            f"{argument}: no column {name!r}.{hint} The columns are {listed(known, most=30)}."
+            f"{argument}: no column {name!r}.{hint} The columns are {listed(known, most=30)}. "
+            f"{numbered(known)}".rstrip()
         )
 
 
@@ -152,7 +175,8 @@ def _read_text(path: Path, suffix: str) -> pd.DataFrame:
         names = next(csv.reader(file, delimiter=delimiter, skipinitialspace=True), [])
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:  # pandas would rename them
-        raise ValueError(f"several columns are named {listed(twice)}; rename them.")
+        question = numbered(names)
+        raise ValueError(f"several columns are named {listed(twice)}; {question or 'rename them.'}")
     return _with_decimals(path, delimiter)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from .. import __version__
 from .analysis import Analysis
 from .bootstrap import LEVEL
-from .captions import caption
+from .captions import GIVEN_BASIS, caption
 from .comparison import REFERENCES
 from .findings import unevenness
 from .reduction import PERMUTATIONS
@@ -167,11 +167,14 @@ def _loadings_caption(analysis: Analysis) -> str:
     if analysis.bootstrap is None:
         return text + "."
     resamples = len(analysis.bootstrap.loadings)
-    return (
+    text = (
         f"{text}; intervals of {LEVEL:.0%} from {resamples} resamples. With fewer than ten rows "
         "for each predictor, about one in ten of the loadings that are zero has an interval "
         "without it."
     )
+    if analysis.reduction.scale_ == "whiten":
+        text += " After whitening intervals are in units of the fit's length and may go beyond 1."
+    return f"{text} {GIVEN_BASIS}" if analysis.n_components > 1 else text
 
 
 def _folds(analysis: Analysis) -> str:

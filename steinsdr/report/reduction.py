@@ -15,6 +15,7 @@ from .._validation import (
     check_choice,
     check_matrix,
     check_not_constant,
+    check_numeric_columns,
     check_responses,
     split_labeled,
 )
@@ -36,6 +37,7 @@ __all__ = [
 
 SCALES = ("auto", "standardize", "whiten")
 WHITEN_ROWS = 10  # rows per predictor from which "auto" whitens
+THIN = 1e-3  # of the largest spread; a thinner direction is often rounding: deg C beside deg F
 MAX_RANK, QUANTILE, PERMUTATIONS = 10, 0.95, 500
 
 
@@ -64,7 +66,10 @@ class Coordinates:
 
     @classmethod
     def of(cls, X: NDArray, *, whiten: bool) -> Coordinates:
-        """Learn the coordinates from the rows of X (n, p); collinear directions are left out.
+        """Learn the coordinates from the rows of X (n, p).
+
+        Whitening leaves out directions whose spread is below 1e-3 of the largest. They may be
+        what rounding left of two equal columns, and whitening would blow it up to variance one.
 
         Examples
         --------
@@ -78,7 +83,7 @@ class Coordinates:
             eye = np.eye(X.shape[1])
             return cls(mean, sd, eye, eye)
         _, s, Vt = np.linalg.svd((X - mean) / sd / np.sqrt(len(X)), full_matrices=False)
-        kept = s > s[0] * max(X.shape) * np.finfo(float).eps
+        kept = s > THIN * s[0]
         return cls(mean, sd, Vt[kept].T / s[kept], Vt[kept].T * s[kept])
 
     def forward(self, X: NDArray) -> NDArray:
@@ -160,6 +165,7 @@ class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Rows whose responses are all NaN count as unlabeled, like those of ``X_unlabeled`` (m, p).
         """
+        check_numeric_columns(X, "X")
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         responses = check_responses(y, n_rows=len(points))
         labeled = split_labeled(responses)
@@ -176,7 +182,7 @@ class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.coordinates_ = Coordinates.of(points, whiten=self.scale_ == "whiten")
         self.points_ = self.coordinates_.forward(points)
         if X_unlabeled is not None and len(np.asarray(X_unlabeled)):
-            more = np.vstack([more, check_matrix(X_unlabeled, "X_unlabeled", n_columns=p)])
+            more = np.vstack([more, self._check_unlabeled(X_unlabeled)])
         extra, seen = None, points
         if len(more):
             extra = self.coordinates_.forward(more)
@@ -209,6 +215,14 @@ class Reduction(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+    def _check_unlabeled(self, X_unlabeled: ArrayLike) -> NDArray:
+        extra = check_matrix(X_unlabeled, "X_unlabeled", n_columns=self.n_features_in_)
+        try:  # names: columns in another order would be taken for those of X
+            validate_data(self, X_unlabeled, reset=False, skip_check_array=True)
+        except ValueError as error:
+            raise ValueError(f"X_unlabeled: {error}") from error
+        return extra
 
     def _rule(self, X: NDArray, k: int, q: int) -> AdaptiveRank:
         """Return Algorithm 2 with more permutations and a stricter quantile than the paper's.

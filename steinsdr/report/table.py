@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = ["MIN_ROWS", "Table", "parse_names", "read_table"]
 MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
 MIN_OTHER = 5  # rows that must differ from a column's usual value, or folds may find it constant
 GAPS = "A cell without a number must be empty."
+THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(([, ']\d{3})+(\.\d*)?|(\.\d{3})+,\d*)\s*$")
 CLASSES = (
     "if these are classes, give each of them a column of 0 and 1 and name these columns as "
     f"responses; K classes show at most K - 1 directions. {GAPS}"
@@ -43,6 +45,12 @@ class Table:
         Name of the file.
     notes : tuple of str
         What was left out or set aside, in sentences.
+    n_rows : int
+        Rows of the file.
+    gaps : dict of str to int
+        Of the rows that were dropped for their gaps, how many lack this column; most first.
+    n_dropped : int
+        Number of these rows.
     """
 
     X: pd.DataFrame
@@ -50,6 +58,9 @@ class Table:
     X_unlabeled: pd.DataFrame
     name: str
     notes: tuple[str, ...] = ()
+    n_rows: int = 0
+    gaps: dict[str, int] = field(default_factory=dict)
+    n_dropped: int = 0
 
 
 def read_table(
@@ -127,7 +138,19 @@ def read_table(
         )
     if unlabeled is not None:
         extra.append(_more_rows(unlabeled, chosen, notes))
-    table = Table(X[labeled], Y[labeled], pd.concat(extra), name, tuple(notes))
+    dropped_rows = incomplete | partly
+    # A row without any response lacks none that it should have.
+    holes = pd.concat([X, Y.where(~without, 0.0)], axis=1)[dropped_rows].isna().sum()
+    table = Table(
+        X[labeled],
+        Y[labeled],
+        pd.concat(extra),
+        name,
+        tuple(notes),
+        n_rows=len(X),
+        gaps=holes[holes > 0].sort_values(ascending=False, kind="stable").to_dict(),
+        n_dropped=int(dropped_rows.sum()),
+    )
     _check_rows(table, X)
     return table
 
@@ -152,7 +175,7 @@ def _check_roles(targets: list[str], chosen: list[str], dropped: list[str]) -> N
 
 def _check_numeric(frame: pd.DataFrame, names: list[str], argument: str, advice: str) -> None:
     """Raise if a column holds anything but numbers, with an example of what it holds."""
-    found = []
+    found, thousands = [], []
     for name in names:
         column = frame[name]
         if pd.api.types.is_numeric_dtype(column.dtype):
@@ -161,7 +184,12 @@ def _check_numeric(frame: pd.DataFrame, names: list[str], argument: str, advice:
         wrong = column[parsed.isna() & column.notna()]
         if len(wrong):
             found.append(f"{name!r} ({len(wrong)} value(s) such as {str(wrong.iloc[0])!r})")
+            thousands.append(wrong.astype(str).str.match(THOUSANDS).all())
     if found:
+        if any(thousands):
+            advice = "remove thousands separators" + (
+                "." if all(thousands) else f" where there are such. Of the others, {advice}"
+            )
         shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
         raise ValueError(f"{argument}: not numeric: {shown}; {advice}")
 

@@ -76,7 +76,7 @@ def judge(
     predictors predict nothing, or resampled subspaces are nearly random. With care: any finding
     about the data, the score, the rank, the stability or a better competitor. Usable: none.
     """
-    findings = find(checks, reduction, diagnostics, spectrum, pvalues, comparison, resampled)
+    findings = find(table, checks, reduction, diagnostics, spectrum, pvalues, comparison, resampled)
     gain, error = comparison.difference("SteinSDR", "mean")
     hopeless = (
         pvalues[0] > SIGNIFICANT
