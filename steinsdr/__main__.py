@@ -33,7 +33,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, 1 for "not the same", 2 for a wrong request."""
+    """Run a command and return its exit code.
+
+    0; 1 for "not the same"; 2 for a wrong request or trouble of the machine; 130 if interrupted.
+    """
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -42,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return options.command(options)
     except (ValueError, OSError) as error:
         print(f"steinsdr: {error}", file=sys.stderr)
+        return 2
+    except MemoryError:
+        print("steinsdr: out of memory.", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -151,6 +157,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _replay(options: argparse.Namespace) -> int:
+    from .experiments.manifest import Manifest
     from .experiments.replay import replay, stored_row
     from .experiments.store import Store
 
@@ -159,7 +166,8 @@ def _replay(options: argparse.Namespace) -> int:
     cell = experiment.cell(**{name: value for name, value in given.items() if value is not None})
     store = Store(experiment, options.results)
     store.read()
-    outcome = replay(experiment, stored_row(store, cell))
+    made_here = Manifest(experiment, options.results).made_here()
+    outcome = replay(experiment, stored_row(store, cell), made_here=made_here)
     print(f"{experiment.name} {' '.join(store.key(cell))}: {outcome}")
     return 0 if outcome.same else 1
 

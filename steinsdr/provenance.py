@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from .experiments import EXPERIMENTS
+from .experiments.manifest import environments, read_manifest
 from .ledger_page import title_of
 
 __all__ = ["computing_table", "load_manifests", "rows_table"]
@@ -25,10 +25,10 @@ def load_manifests(folder: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
     Raises
     ------
     ValueError
-        If there is none.
+        If there is none, or one is no manifest.
     """
     paths = sorted(Path(folder).glob(f"*{_SUFFIX}"))
-    contents = {p.name.removesuffix(_SUFFIX): json.loads(p.read_text("utf-8")) for p in paths}
+    contents = {p.name.removesuffix(_SUFFIX): read_manifest(p) for p in paths}
     found = {name: content for name, content in contents.items() if "rows" in content}
     if not found:
         raise ValueError(
@@ -62,18 +62,23 @@ def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def computing_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return one row per experiment: rows, failures, hours of one core, machine and versions."""
+    """Return one row per experiment: rows, failures, hours of one core, machines and versions."""
     records = {
         title_of(name): {
             "rows": sum(manifest["rows"].values()),
             "failed": manifest["failed"],
             "hours on one core": round(manifest["seconds"] / 3600, 1),
-            "processor": manifest["machine"]["processor"],
-            "cores": manifest["machine"]["cores"],
-            "Python": manifest["versions"]["python"],
-            "NumPy": manifest["versions"]["numpy"],
-            "PyTorch": manifest["versions"]["torch"],
+            "processor": _listed(manifest, "machine", "processor"),
+            "cores": _listed(manifest, "machine", "cores"),
+            "Python": _listed(manifest, "versions", "python"),
+            "NumPy": _listed(manifest, "versions", "numpy"),
+            "PyTorch": _listed(manifest, "versions", "torch"),
         }
         for name, manifest in load_manifests(folder).items()
     }
     return pd.DataFrame.from_dict(records, orient="index")
+
+
+def _listed(manifest: dict[str, Any], part: str, name: str) -> str:
+    """Return what the rows were made with; several of it if it changed."""
+    return ", ".join(dict.fromkeys(str(one[part][name]) for one in environments(manifest)))

@@ -55,6 +55,7 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         (["run", "table1", "--only", "SIR"], "only must look like"),
         (["run", "table1", "--jobs", "0"], "jobs must be an integer at least 1"),
         (["run", "table1", "--only", "rep=9-3"], "rep must be a range that ascends; got '9-3'"),
+        (["run", "theory", "--only", "study=split-q,size=100"], "(split-q: 4, 8, 16, 32, 64); got"),
         (["check", "table1"], "has no rows of table1"),
         (["ledger", "--paper", "nowhere"], "--paper: no folder 'nowhere' here"),
         (["replay", "table1", "--law", "ar1"], "table1 needs n, method, rep"),
@@ -84,6 +85,18 @@ def test_a_wrong_folder_is_one_clear_line(command, kind, tmp_path, capsys):
 def test_a_file_in_the_place_of_the_results_stops_a_run(tmp_path, capsys):
     (tmp_path / "results").touch()
     assert main(["run", "table1", *TINY, "--results", str(tmp_path / "results")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("trouble", [MemoryError, OSError("a worker died")])
+def test_trouble_of_the_machine_is_not_taken_for_another_number(
+    trouble, folder, capsys, monkeypatch
+):
+    def fails(*_, **__):
+        raise trouble
+
+    monkeypatch.setattr("steinsdr.experiments.runner.run", fails)
+    assert main(["run", "table1", *TINY, *folder]) == 2, "1 means that a replay differs"
     assert capsys.readouterr().err.count("\n") == 1
 
 

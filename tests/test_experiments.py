@@ -13,14 +13,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_experiment import TOY1, TOY2, modules_entered
+from toy_experiment import DEADLY, TOY1, TOY2, modules_entered
 
 from steinsdr import SteinSDR
 from steinsdr.experiments import TABLE1, TABLE2, parse_only
-from steinsdr.experiments.cells import compute, group_cells
-from steinsdr.experiments.fingerprint import essence, fingerprint, modules
+from steinsdr.experiments import fingerprint as fingerprint_module
+from steinsdr.experiments.cells import Cell, Row, compute, group_cells
+from steinsdr.experiments.fingerprint import code_hash, essence, fingerprint, modules
 from steinsdr.experiments.methods import METHODS, PAPER_METHODS
-from steinsdr.experiments.replay import replay, replay_sample, stored_row
+from steinsdr.experiments.replay import replay, replay_sample, spread, stored_row
 from steinsdr.experiments.runner import check_code, run
 from steinsdr.experiments.scorefits import ScoreCache, ScoreFit
 from steinsdr.experiments.store import Store
@@ -239,6 +240,70 @@ def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch):
     assert run(TOY1, cells, tmp_path, progress=False).added == 0, "a failure is a result"
     again = run(TOY1, cells, tmp_path, progress=False, retry_failed=True, say=lambda _: None)
     assert (again.added, again.failed) == (2, 0)
+    assert {status for _, status in stored(TOY1, tmp_path).values()} == {"ok"}
+
+
+def test_failures_stay_until_something_takes_their_place(tmp_path, monkeypatch):
+    def failing(fit):
+        raise FloatingPointError("nan")
+
+    monkeypatch.setattr(ScoreFit, "compute", failing)
+    cells = TOY1.cells("smoke", {"method": ["TRE-sup"]})
+    run(TOY1, cells, tmp_path, progress=False)
+    before = (tmp_path / "toy1.csv").read_bytes()
+    said = []
+    options = {"retry_failed": True, "progress": False, "say": said.append}
+    with pytest.raises(ValueError, match="no Dask scheduler answers"):
+        run(TOY1, cells, tmp_path, scheduler="nonsense", **options)
+    assert (tmp_path / "toy1.csv").read_bytes() == before
+    assert said == ["4 failed cell(s) are tried again."]
+
+
+def test_totals_of_a_killed_run_are_mended_by_the_next(tmp_path):
+    cells = TOY1.cells("smoke", {"method": ["SIR"]})
+    run(TOY1, cells, tmp_path, progress=False)
+    path = tmp_path / "toy1.manifest.json"
+    whole = path.read_text()
+    path.write_text(json.dumps(json.loads(whole) | {"rows": {"SIR": 1}, "seconds": 0.0}))
+    assert run(TOY1, cells, tmp_path, progress=False).added == 0
+    assert json.loads(path.read_text()) == json.loads(whole)
+    written = path.stat().st_mtime_ns
+    run(TOY1, cells, tmp_path, progress=False)
+    assert path.stat().st_mtime_ns == written, "what is right is left alone"
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_a_sentence_and_no_result(tmp_path):
+    cells = DEADLY.cells("laptop", {"method": ["SIR"]})
+    with pytest.raises(OSError, match=r"a worker died .* the same command goes on"):
+        run(DEADLY, cells, tmp_path, jobs=2, progress=False)
+    kept = stored(TOY1, tmp_path)
+    assert 1 not in {cell.rep for cell in kept}
+    assert run(TOY1, cells, tmp_path, progress=False).added == len(cells) - len(kept)
+
+
+@pytest.mark.slow
+def test_a_killed_dask_worker_is_a_sentence(tmp_path):
+    import dask
+    from distributed import LocalCluster
+
+    cells = DEADLY.cells("laptop", {"method": ["SIR"]})
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        pytest.raises(OSError, match=r"a worker died .* the same command goes on"),
+    ):
+        run(DEADLY, cells, tmp_path, scheduler=cluster.scheduler_address, progress=False)
+
+
+def test_no_memory_is_a_sentence_and_no_result(tmp_path, monkeypatch):
+    def no_memory(fit):
+        raise MemoryError
+
+    monkeypatch.setattr(ScoreFit, "compute", no_memory)
+    with pytest.raises(OSError, match=r"out of memory; .* the same command goes on"):
+        run(TOY1, TOY1.cells("smoke", {"method": ["TRE-sup"]}), tmp_path, progress=False)
+    assert stored(TOY1, tmp_path) == {}
 
 
 def test_trouble_of_the_machine_is_no_result(tmp_path, monkeypatch):
@@ -296,6 +361,24 @@ def test_replay_agrees_or_detects_tampering(results, method, amount, same):
     assert str(outcome).startswith("same" if same else "NOT the same")
 
 
+def test_networks_are_held_to_more_on_the_machine_of_their_rows(results):
+    tamper(results, "NN-split", shifted(1e-4))
+    store = Store(TOY1, results)
+    store.read()
+    row = stored_row(store, TOY1.cell(law="lognormal", n=30, method="NN-split", rep=0))
+    elsewhere, here = replay(TOY1, row), replay(TOY1, row, made_here=True)
+    assert elsewhere.same
+    assert str(elsewhere).startswith("same within 0.05 on another machine: stored")
+    assert not here.same
+    assert str(here).startswith("NOT the same, tolerance 1e-06 on the same kind of machine")
+    assert not any(one.same for one in replay_sample(TOY1, results, "NN-split", 1))
+    path = results / "toy1.manifest.json"
+    content = json.loads(path.read_text())
+    content["environments"][0]["versions"]["torch"] = "0.1"
+    path.write_text(json.dumps(content))
+    assert all(one.same for one in replay_sample(TOY1, results, "NN-split", 1))
+
+
 def test_replay_of_an_absent_row_is_refused(results):
     store = Store(TOY1, results)
     store.read()
@@ -347,13 +430,48 @@ def test_rows_without_a_manifest_are_refused(results):
 
 def test_sample_is_spread_over_the_rows(results):
     cells = [one.stored.cell for one in replay_sample(TOY1, results, "SIR", 2)]
-    assert [(c.law, c.n) for c in cells] == [("isotropic", 30), ("lognormal", 40)]
+    assert {c.law for c in cells} == {"isotropic", "lognormal"}
+    assert {c.n for c in cells} == {30, 40}
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 8])
+def test_sample_covers_every_axis_evenly(size):
+    laws, sizes = TABLE1.axes["law"], TABLE1.axes["n"]
+    rows = [
+        Row(Cell(law, n, 3, "SIR", rep), (0.0,), "ok", 0.0)
+        for law in laws
+        for n in sizes
+        for rep in range(20)
+    ]
+    cells = [row.cell for row in spread(TABLE1, rows, size)]
+    assert len(set(cells)) == size
+    assert len({cell.rep for cell in cells}) == size
+    for values in ([c.law for c in cells], [c.n for c in cells]):
+        times = [values.count(value) for value in set(values)]
+        assert len(times) == min(size, 4)
+        assert max(times) - min(times) <= 1
+    assert [row.cell for row in spread(TABLE1, rows[::-1], size)] == cells, "whatever the order"
+    assert spread(TABLE1, rows[:2], 5) == spread(TABLE1, rows[:2], 2)
+
+
+def test_samples_of_the_methods_reach_every_value_together():
+    chosen = []
+    for method in PAPER_METHODS:
+        rows = [
+            Row(TABLE2.cell(law=law, r=r, method=method, rep=rep), (3, 0), "ok", 0.0)
+            for law in TABLE2.axes["law"]
+            for r in TABLE2.axes["r"]
+            for rep in range(20)
+        ]
+        chosen += [row.cell for row in spread(TABLE2, rows, 3)]
+    assert {c.law for c in chosen} == set(TABLE2.axes["law"])
+    assert {c.r for c in chosen} == set(TABLE2.axes["r"])
 
 
 # Fingerprints.
 
 
-def test_fingerprint_sees_code_and_nothing_else(tmp_path, monkeypatch):
+def test_essence_is_code_and_nothing_else():
     source = 'def f(x):\n    """Doc."""\n    return x + 1  # why\n'
     same = 'def f(x):\n    """Other\n\n    words."""\n\n    # reason\n    return x + 1\n'
     assert essence(source) == essence(same)
@@ -361,9 +479,60 @@ def test_fingerprint_sees_code_and_nothing_else(tmp_path, monkeypatch):
     assert essence("x = '# not a comment'\n") == "x = '# not a comment'"
 
 
+def test_fingerprint_sees_the_modules_of_its_family(monkeypatch):
+    texts = fingerprint_module._TEXTS
+    names = {family: modules(family, "distance") for family in ("sir", "ksir")}
+    before = {family: code_hash(names[family]) for family in names}
+    assert before["sir"] == fingerprint("sir", "distance")
+    module = "baselines/sir"
+    monkeypatch.setitem(texts, module, texts[module] + "\n# a comment\n")
+    assert {family: code_hash(names[family]) for family in names} == before
+    monkeypatch.setitem(texts, module, texts[module] + "\nchanged = True\n")
+    assert code_hash(names["sir"]) != before["sir"]
+    assert code_hash(names["ksir"]) == before["ksir"]
+
+
+def test_fingerprint_is_that_of_the_code_at_the_start(tmp_path):
+    """Work on the files while a run goes on changes neither its hashes nor its code."""
+    package = tmp_path / "steinsdr"
+    for name, text in fingerprint_module._TEXTS.items():  # not the files, which may have changed
+        path = package / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    code = (
+        "from pathlib import Path\n"
+        "import steinsdr\n"
+        "from steinsdr.experiments.fingerprint import PACKAGE, fingerprint\n"
+        f"assert PACKAGE == Path({str(package)!r}), PACKAGE\n"
+        "path = PACKAGE / 'baselines' / 'sir.py'\n"
+        "path.write_text(path.read_text() + '\\nchanged = True\\n')\n"
+        "print(fingerprint('sir', 'distance'))\n"
+    )
+    command = [sys.executable, "-c", code]
+    now, later = (
+        subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout.strip()
+        for _ in range(2)
+    )
+    assert now == fingerprint("sir", "distance")
+    assert later not in ("", now), "the next process sees the change"
+
+
+def test_the_module_of_a_failure_is_declared(monkeypatch):
+    def failing(fit):
+        raise FloatingPointError("nan")
+
+    cells = TOY1.cells("smoke", {"method": ["TRE-sup"]})[:1]
+    computed(TOY1, cells)  # once unobserved: imports are not calls
+    entered = modules_entered(lambda: computed(TOY1, cells, failing))
+    assert "experiments/failure" in entered
+    for measure in ("distance", "rank", "prediction"):
+        assert "experiments/failure" in modules("tikhonov", measure)
+
+
 @pytest.mark.parametrize("experiment", [TOY1, TOY2], ids=["distance", "rank"])
 @pytest.mark.parametrize(
-    "method", [*PAPER_METHODS, "SIR-projective", "SIR-projected-null", "KSIR-all"]
+    "method",
+    [*PAPER_METHODS, "SIR-projective", "SIR-projected-null", "KSIR-all", "ridge", "true-score"],
 )
 def test_every_module_a_cell_enters_is_declared(experiment, method):
     table = TABLE1 if experiment is TOY1 else TABLE2
@@ -409,6 +578,8 @@ def test_filters_choose_and_reach_beyond_the_profile():
         (["colour=red"], "a filter's name must be one of 'law', 'n', 'method', 'rep'"),
         (["method"], "only must look like"),
         (["rep=x"], "rep must be a number"),
+        (["rep=3-"], "rep must be a number such as 3 or a range 10-19; got '3-'"),
+        (["rep=²"], "rep must be a number such as 3 or a range 10-19; got '²'"),
     ],
 )
 def test_wrong_filters_are_refused_with_the_valid_names(only, message):

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from toy_experiment import TOY1, TOY2
 
+from steinsdr.experiments import manifest as manifest_module
 from steinsdr.experiments.cells import Cell, Row
 from steinsdr.experiments.manifest import Manifest
+from steinsdr.experiments.runner import run
 from steinsdr.experiments.store import Store
+from steinsdr.provenance import computing_table, load_manifests
 
 A = Row(Cell("isotropic", 30, 3, "SIR", 0), (0.1 + 0.2,), "ok", 0.5)
 B = Row(Cell("isotropic", 40, 3, "SIR", 0), (1e-17,), "ok", 0.25)
@@ -91,13 +98,38 @@ def test_rows_that_disagree_are_refused(store, said):
 
 
 @pytest.mark.parametrize(
-    "line", ["isotropic,30,SIR", "isotropic,x,SIR,5,1.0,ok,0.1", "isotropic,30,SIR,5,,ok,0.1"]
+    ("line", "why"),
+    [
+        ("isotropic,30,SIR", "shorter"),
+        ("isotropic,x,SIR,5,1.0,ok,0.1", "n must be one of '30', '40'; got 'x'"),
+        ("isotropic,77,SIR,5,1.0,ok,0.1", "n must be one of '30', '40'; got '77'"),
+        ("isotropix,30,SIR,5,1.0,ok,0.1", "law must be one of"),
+        ("isotropic,30,SIRR,5,1.0,ok,0.1", "method must be one of"),
+        ("isotropic,30,SIR,-5,1.0,ok,0.1", "rep must be a number; got '-5'"),
+        ("isotropic,30,SIR,5,,ok,0.1", "could not convert"),
+        ("isotropic,30,SIR,5,nan,ok,0.1", "must be finite"),
+        ("isotropic,30,SIR,5,1.0,ok,inf", "must be finite"),
+        ("isotropic,30,SIR,5,1.0,OK,0.1", "status must be 'ok' or begin with 'failed: '; got 'OK'"),
+        ("isotropic,30,SIR,5,1.0,failed: no,0.1", "a failed row has no distance"),
+        ("isotropic,30,S\xcfR,5,1.0,ok,0.1", "can't decode byte 0xcf"),
+        ("isotropic,30,S\rR,5,1.0,ok,0.1", "new-line character"),
+    ],
 )
-def test_damaged_line_is_named(store, said, line):
-    with open(store.path, "a") as file:
-        file.write(f"{line}\n")
-    with pytest.raises(ValueError, match="line 5: not a row"):
+def test_damaged_line_is_named(store, said, line, why):
+    with open(store.path, "ab") as file:
+        file.write(f"{line}\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"toy1\.csv, line 5: not a row") as caught:
         reopened(store, said)
+    assert why in str(caught.value)
+
+
+def test_what_could_not_be_read_is_not_written(store):
+    content = store.path.read_bytes()
+    bad = Row(Cell("isotropic", 30, 3, "SIR", 5), (float("nan"),), "ok", 0.0)
+    with pytest.raises(ValueError, match="isotropic 30 SIR 5: values must be finite"):
+        store.append([bad])
+    assert store.path.read_bytes() == content
+    assert bad.cell not in store
 
 
 def test_other_columns_are_refused(tmp_path):
@@ -112,7 +144,8 @@ def test_two_writers_see_each_other(store, said):
     last = A._replace(cell=A.cell._replace(rep=2))
     assert other.append([later]) == [later]
     assert store.append([later, last]) == [last], "what the other has stored is not stored twice"
-    other.drop([A.cell])
+    lines = store.path.read_text().splitlines(keepends=True)
+    store.path.write_text("".join(lines[:1] + lines[2:]))  # without A
     assert store.append([A, later]) == [A], "a rewritten file is read again"
     assert set(Store(TOY1, store.path.parent).read().values()) == {A, B, C, later, last}
 
@@ -128,19 +161,54 @@ def test_torn_line_of_another_writer_is_cut_before_appending(store, said):
 
 def test_rewritten_file_is_noticed_whatever_its_lines(store, said):
     other = reopened(store, said)
-    other.drop([C.cell])
     retried = C._replace(values=(1.5,), status="ok")
-    other.append([retried])  # as many lines as before, and a shorter one
+    other.append([retried], retried=True)  # as many lines as before, and a shorter one
     new = Row(Cell("isotropic", 30, 3, "SIR", 5), (0.5,), "ok", 0.0)
     assert store.append([new, C]) == [new]
     assert list(store.rows.values()) == [A, B, retried, new]
     assert list(reopened(store, said).rows.values()) == [A, B, retried, new]
 
 
-def test_dropped_rows_are_missing_again(store, said):
-    assert store.drop([C.cell, A.cell._replace(rep=9)]) == 1
-    assert C.cell not in store
-    assert list(reopened(store, said).rows.values()) == [A, B]
+def test_a_failed_row_is_swapped_only_for_its_retried_outcome(store, said):
+    better = [A._replace(values=(0.7,)), C._replace(values=(1.5,), status="ok")]
+    assert store.append(better) == []
+    assert store.append(better, retried=True) == better[1:], "A did not fail"
+    assert list(store.rows.values()) == [A, B, better[1]]
+    assert list(reopened(store, said).rows.values()) == [A, B, better[1]]
+    again = C._replace(cell=A.cell, status="failed: later")
+    assert store.append([again], retried=True) == [], "a result is not swapped for a failure"
+
+
+FULL_DISK = """
+import resource, signal, sys
+from toy_experiment import TOY1
+from steinsdr.experiments.runner import run
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing fails instead
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    run(TOY1, TOY1.cells("paper", {"method": ["SIR"]}), sys.argv[1], progress=False)
+except OSError as error:
+    sys.exit(f"OSError: {error}")
+"""
+
+
+def test_a_full_disk_stops_the_run_and_the_next_one_goes_on(tmp_path, said):
+    pytest.importorskip("resource")
+    path = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+    # A manifest takes about 1500 bytes, 48 rows take more than 2000.
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path), "2000"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1, done.stderr
+    assert "OSError: [Errno 27] File too large" in done.stderr
+    cells = TOY1.cells("paper", {"method": ["SIR"]})
+    kept = len(Store(TOY1, tmp_path, said.append).read())
+    assert 20 < kept < len(cells)
+    assert not list(tmp_path.glob(".*.tmp"))
+    outcome = run(TOY1, cells, tmp_path, progress=False, say=said.append)
+    assert (outcome.before, outcome.added) == (kept, len(cells) - kept)
+    assert all("torn" in sentence for sentence in said)
+    assert Manifest(TOY1, tmp_path).load()["rows"] == {"SIR": len(cells)}
 
 
 def test_manifest_notices_code_settings_and_design(tmp_path):
@@ -181,7 +249,48 @@ def test_code_whose_rows_are_gone_is_not_taken_for_equal(tmp_path):
     assert "found_equal" not in entry
 
 
-def test_broken_manifest_is_named(tmp_path):
-    (tmp_path / "toy1.manifest.json").write_text("{")
-    with pytest.raises(ValueError, match=r"toy1\.manifest\.json is not JSON"):
+@pytest.mark.parametrize(("text", "what"), [("{", "JSON"), ("[]", "a manifest: a list")])
+def test_broken_manifest_is_named(tmp_path, text, what):
+    (tmp_path / "toy1.manifest.json").write_text(text)
+    with pytest.raises(ValueError, match=rf"toy1\.manifest\.json is not {what}"):
         Manifest(TOY1, tmp_path).load()
+    with pytest.raises(ValueError, match=rf"toy1\.manifest\.json is not {what}"):
+        load_manifests(tmp_path)
+
+
+def test_all_surroundings_of_the_rows_are_kept(tmp_path, monkeypatch):
+    manifest = Manifest(TOY1, tmp_path)
+    assert not manifest.made_here(), "nothing is known"
+    manifest.record(["SIR"])
+    manifest.summarize({0: A})
+    assert manifest.made_here()
+    first = {key: manifest.load()[key] for key in ("versions", "machine")}
+    manifest.record(["SIR"])
+    assert manifest.load()["environments"] == [first]
+
+    monkeypatch.setattr(manifest_module, "_processor", lambda: "another")
+    manifest.record(["SIR"], replayed={"SIR": 3})
+    assert manifest.load()["environments"] == [first], "a replay makes no rows"
+    assert not manifest.made_here()
+    manifest.record(["SIR"])
+    content = manifest.load()
+    second = {**first, "machine": {**first["machine"], "processor": "another"}}
+    assert content["environments"] == [first, second]
+    assert content["machine"]["processor"] == "another"
+    assert not manifest.made_here(), "some rows come from elsewhere"
+    here = first["machine"]["processor"]
+    assert computing_table(tmp_path)["processor"].tolist() == [f"{here}, another"]
+
+
+def test_surroundings_of_an_older_manifest_are_the_first(tmp_path):
+    manifest = Manifest(TOY1, tmp_path)
+    manifest.record(["SIR"])
+    content = manifest.load()
+    del content["environments"]
+    content["versions"]["numpy"] = "0.1"
+    manifest.path.write_text(json.dumps(content))
+    assert not manifest.made_here()
+    manifest.record(["SIR"])
+    versions = [one["versions"]["numpy"] for one in manifest.load()["environments"]]
+    assert versions[0] == "0.1"
+    assert len(versions) == 2

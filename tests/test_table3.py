@@ -9,8 +9,9 @@ import pytest
 from patchseq_miniature import write_miniature
 from toy_experiment import modules_entered
 
+from steinsdr.baselines import SIR
 from steinsdr.datasets import DATA_VARIABLE, load_patchseq
-from steinsdr.experiments import TABLE3
+from steinsdr.experiments import TABLE3, table3_cells
 from steinsdr.experiments.fingerprint import modules
 from steinsdr.experiments.methods import PAPER_METHODS
 from steinsdr.experiments.replay import replay
@@ -146,7 +147,7 @@ def test_rows_survive_the_file_and_can_be_replayed(toy, tmp_path):
     assert not replay(toy, worse._replace(values=(rank + 1, *errors))).same
     frame = load_rows(toy, tmp_path)
     assert tuple(frame.columns) == toy.columns
-    summary = summarize(toy, tmp_path)
+    summary = summarize(toy, frame)
     assert len(summary) == 6 * 3
     mean = frame.query("method == 'SIR' and gamma == 0.3")["mse_rhat"].mean()
     picked = summary.query("method == 'SIR' and gamma == 0.3 and measure == 'mse_rhat'")
@@ -164,6 +165,22 @@ def test_a_failing_method_is_recorded_and_the_others_go_on(toy, tmp_path):
     assert all("max_dim" in row.status and row.values == () for row in failed)
     frame = load_rows(broken, tmp_path)
     assert frame[frame["method"] == "KSIR"][["rank", "mse_rhat_honest"]].isna().all(axis=None)
+
+
+def test_directions_that_are_not_finite_are_a_failure(toy, monkeypatch):
+    original = table3_cells.fit_reduction
+
+    def spoiled(estimator, split, **options):
+        found = original(estimator, split, **options)
+        if isinstance(estimator, SIR):
+            found.reference[0, 0] = np.nan
+        return found
+
+    monkeypatch.setattr(table3_cells, "fit_reduction", spoiled)
+    found = outcomes(toy, cells(toy, "SIR", "TRE-sup", gammas=("0.5",)))
+    by_name = {cell.method: result for cell, result in found.items()}
+    assert by_name["SIR"] == ((), "failed: FloatingPointError: the directions are not finite")
+    assert by_name["TRE-sup"][1] == "ok"
 
 
 def test_without_data_nothing_is_recorded(tmp_path, monkeypatch):
@@ -190,8 +207,6 @@ def test_references_are_no_paper_methods():
 def test_every_module_a_cell_enters_is_declared(toy, method):
     wanted = cells(toy, method, gammas=("0.5",))
     outcomes(toy, wanted)  # once unobserved: imports are not calls
-    from steinsdr.experiments import table3_cells
-
     table3_cells._data.cache_clear()
     table3_cells._genes.cache_clear()
     entered = modules_entered(lambda: outcomes(toy, wanted))

@@ -35,6 +35,15 @@ def test_paper_profile_has_each_study_at_its_sizes_and_repetitions():
     assert {c.rep for c in named} == {17}
 
 
+@pytest.mark.parametrize("family", ["score-kernel", "floor-kernel"])
+def test_centres_that_the_kernel_draws_follow_from_the_key(family, monkeypatch):
+    monkeypatch.setattr("steinsdr.scores.tikhonov.AUTO_EXACT", 50)
+    monkeypatch.setattr("steinsdr.scores.tikhonov.AUTO_CENTERS", 20)
+    cells = [TheoryCell(*SMALL[family], rep=0)]
+    once, again = ([row.values for row in computed(cells).values()] for _ in range(2))
+    assert once == again
+
+
 @pytest.mark.parametrize("family", LIGHT)
 def test_a_cell_is_a_pure_function_of_its_key(family):
     """The same number alone, beside others of its family, and after another repetition."""
@@ -83,6 +92,13 @@ def test_run_and_replay(tmp_path):
     again = replay(THEORY, stored_row(store, THEORY.cell(study="few-0.4", size=100, rep=1)))
     assert again.same
     assert again.stored.values == again.again.values
+
+
+def test_an_empty_selection_names_the_sizes():
+    with pytest.raises(ValueError, match=r"split-q: 4, 8, 16, 32, 64\); got 100"):
+        THEORY.cells("smoke", {"study": ["split-q"], "size": ["100"]})
+    some = THEORY.cells("smoke", {"study": ["split-q", "split-n"], "size": ["100"]})
+    assert {cell.study for cell in some} == {"split-n"}
 
 
 def test_unknown_names_list_the_known_ones():

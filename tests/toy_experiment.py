@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import steinsdr
@@ -41,6 +44,18 @@ TOY2 = Experiment(
     design=Design(version="section42", measure="rank", **SMALL),
     repetitions=REPETITIONS,
 )
+
+
+class Deadly(Experiment):
+    """The worker that computes repetition 1 is killed, as by a system without memory."""
+
+    def compute(self, group, cache=None):
+        if group.cells[0].rep == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().compute(group, cache)
+
+
+DEADLY = Deadly(**{field.name: getattr(TOY1, field.name) for field in fields(TOY1)})
 
 
 def modules_entered(function):

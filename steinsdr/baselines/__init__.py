@@ -1,9 +1,10 @@
-"""The paper's competitors, with the interface of :class:`steinsdr.SteinSDR`."""
+"""The paper's competitors and a linear one, with the interface of :class:`steinsdr.SteinSDR`."""
 
 from ._dominance import DominanceRank
 from .csopg import CSOPG
 from .ksir import KSIR
 from .mlp import MLPDirections
+from .ridge import RidgeDirections
 from .sir import SIR
 
-__all__ = ["CSOPG", "KSIR", "SIR", "DominanceRank", "MLPDirections"]
+__all__ = ["CSOPG", "KSIR", "SIR", "DominanceRank", "MLPDirections", "RidgeDirections"]

@@ -6,6 +6,8 @@ what is missing, :mod:`~steinsdr.experiments.store` keeps the rows and
 :mod:`~steinsdr.experiments.replay` recomputes them. ``python -m steinsdr`` is the command line.
 """
 
+# First, so that the texts it hashes are those of the code that is loaded.
+from . import fingerprint as _fingerprint  # noqa: F401  # isort: split
 from .grid import TABLE1, TABLE2, Experiment, parse_only
 from .table3 import TABLE3
 from .tables import EXPERIMENTS

@@ -22,6 +22,7 @@ from ..rank import AdaptiveRank
 from ..simulation import Simulation, simulate
 from ..streams import BASE_SEED, stream_seed
 from ..subspace import procrustes_distance
+from .failure import reason
 from .methods import METHODS, SCORE_FAMILIES, Method
 from .scorefits import KnownScores, ScoreFit
 
@@ -165,7 +166,7 @@ def compute(
         except (MemoryError, OSError):
             raise  # the machine's failure, not the method's
         except Exception as error:
-            trouble = _reason(error)
+            trouble = reason(error)
     # The time of the fit is shared evenly, so that a table's seconds add up.
     share = (time.perf_counter() - start) / len(group.cells)
     rows = []
@@ -179,16 +180,11 @@ def compute(
             except (MemoryError, OSError):
                 raise
             except Exception as error:
-                status = _reason(error)
+                status = reason(error)
         if not np.isfinite(values).all():
             values, status = (), "failed: the result is not finite"
         rows.append(Row(cell, values, status, share + time.perf_counter() - start))
     return rows
-
-
-def _reason(error: Exception) -> str:
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"failed: {text[:160]}"
 
 
 def _measure(design: Design, cell: Cell, scores: NDArray | None) -> tuple[float, ...]:
@@ -246,8 +242,9 @@ def _baseline(design: Design, cell: Cell, n_components: Any) -> Any:
         kind = baselines.CSOPG if method.family == "csopg" else baselines.KSIR
         return kind(n_components, **settings)
     seed = stream_seed(BASE_SEED + cell.rep, method.family, cell.law, cell.n, cell.r)
-    if method.family == "sir":
+    if method.family in ("sir", "ridge"):
+        transformer = baselines.SIR if method.family == "sir" else baselines.RidgeDirections
         rule: Any = _adaptive_rank(method) if n_components == "auto" else "adaptive"
-        return baselines.SIR(n_components, rank=rule, random_state=seed, **settings)
+        return transformer(n_components, rank=rule, random_state=seed, **settings)
     rule = baselines.DominanceRank(**{"max_rank": MAX_RANK, **method.rank})
     return baselines.MLPDirections(n_components, rank=rule, random_state=seed, **settings)

@@ -207,8 +207,8 @@ def _repetitions(values: Iterable[str]) -> list[int]:
     """Read repetitions such as "3" and ranges such as "10-19"."""
     found: dict[int, None] = {}
     for value in values:
-        first, _, last = str(value).partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
+        first, dash, last = str(value).partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
             raise ValueError(f"rep must be a number such as 3 or a range 10-19; got {value!r}.")
         if last and int(last) < int(first):
             raise ValueError(f"rep must be a range that ascends; got {value!r}.")

@@ -16,7 +16,7 @@ from .fingerprint import modules
 from .grid import Experiment
 from .store import atomic_write, locked
 
-__all__ = ["Manifest"]
+__all__ = ["Manifest", "environments", "read_manifest"]
 
 SEEDS = (
     "repetition k has seed 42 + k; every draw comes from a stream of steinsdr.streams named by "
@@ -24,6 +24,28 @@ SEEDS = (
 )
 SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 if it was cached"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return a manifest's content; ValueError names the file if it is none."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON ({error}); restore it.") from error
+    if not isinstance(content, dict):
+        found = type(content).__name__
+        raise ValueError(f"{path} is not a manifest: a {found}, not an object; restore it.")
+    return content
+
+
+def environments(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the versions and machines that rows were made with, the first ones first.
+
+    A manifest of an earlier version of the package knows the last ones alone.
+    """
+    keys = ("versions", "machine")
+    last = [{key: content[key] for key in keys}] if content.keys() >= set(keys) else []
+    return content.get("environments", last)
 
 
 class Manifest:
@@ -39,12 +61,7 @@ class Manifest:
 
     def load(self) -> dict[str, Any]:
         """Return its content; empty if there is none."""
-        if not self.path.exists():
-            return {}
-        try:
-            return json.loads(self.path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{self.path} is not JSON ({error}); restore it.") from error
+        return read_manifest(self.path) if self.path.exists() else {}
 
     def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:
         """Return for each method whose signature differs from the recorded one, in what.
@@ -73,9 +90,14 @@ class Manifest:
         return sorted({row.cell.method for row in rows.values()} - recorded.keys())
 
     def record(self, methods: Iterable[str], *, replayed: Mapping[str, int] | None = None) -> None:
-        """Record the current signatures; ``replayed`` counts the rows that were found equal."""
+        """Record the current signatures; ``replayed`` counts the rows that were found equal.
+
+        Without it rows are about to be made, and versions and machine are recorded, too.
+        """
         with locked(self.path):
             content = self.load()
+            if not replayed:
+                _add_environment(content)
             recorded = content.setdefault("methods", {})
             if (old := content.get("design", self._design())) != self._design():
                 for other in recorded.values():  # rows that nobody replayed keep the old design
@@ -103,9 +125,12 @@ class Manifest:
             self._write(content)
 
     def summarize(self, rows: Mapping[Any, Row]) -> None:
-        """Write totals and surroundings; the signatures stay."""
+        """Write totals, if they are others than those that are there."""
         with locked(self.path):
-            content = self.load()
+            before = self.load()
+            content = dict(before)
+            if not environments(content):
+                _add_environment(content)
             counts: dict[str, int] = {}
             for row in rows.values():
                 counts[row.cell.method] = counts.get(row.cell.method, 0) + 1
@@ -116,16 +141,17 @@ class Manifest:
                 "seeds": SEEDS,
                 "rows": self._ordered(counts),
                 "failed": sum(row.status != "ok" for row in rows.values()),
-                "seconds": round(sum(row.seconds for row in rows.values()), 1),
+                # Rounded as in the file, so that reading it gives the same sum.
+                "seconds": round(sum(round(row.seconds, 3) for row in rows.values()), 1),
                 "seconds_are": SECONDS,
-                "versions": _versions(),
-                "machine": {
-                    "system": platform.system(),
-                    "processor": _processor(),
-                    "cores": os.cpu_count(),
-                },
             }
-            self._write(content)
+            if content != before:
+                self._write(content)
+
+    def made_here(self) -> bool:
+        """Whether all rows were made on this kind of processor with these NumPy and PyTorch."""
+        made = environments(self.load())
+        return bool(made) and all(_kind(one) == _kind(_environment()) for one in made)
 
     def _design(self) -> dict[str, Any]:
         return _plain(self.experiment.describe())
@@ -135,7 +161,10 @@ class Manifest:
 
     def _write(self, content: dict[str, Any]) -> None:
         order = ("experiment", "columns", "fixed", "design", "seeds")
-        ordered = {key: content[key] for key in order if key in content} | content
+        last = ("versions", "machine", "environments")
+        ordered = {key: content[key] for key in order if key in content}
+        ordered |= {key: value for key, value in content.items() if key not in last}
+        ordered |= {key: content[key] for key in last if key in content}
         text = json.dumps(ordered, indent=1, ensure_ascii=False)
         atomic_write(self.path, f"{text}\n".encode())
 
@@ -148,6 +177,27 @@ def _codes(entry: Mapping[str, Any]) -> list[str]:
 def _plain(content: Any) -> Any:
     """Return content as JSON gives it back."""
     return json.loads(json.dumps(content))
+
+
+def _add_environment(content: dict[str, Any]) -> None:
+    now = _environment()
+    seen = environments(content)
+    content |= {**now, "environments": seen if now in seen else [*seen, now]}
+
+
+def _environment() -> dict[str, Any]:
+    machine = {
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+    }
+    return {"versions": _versions(), "machine": machine}
+
+
+def _kind(environment: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what decides how training in single precision rounds."""
+    versions = environment["versions"]
+    return environment["machine"]["processor"], versions["numpy"], versions["torch"]
 
 
 def _versions() -> dict[str, str]:

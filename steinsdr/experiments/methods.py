@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["METHODS", "NETWORKS", "PAPER_METHODS", "SCORE_FAMILIES", "Method", "tolerance"]
 
-SCORE_FAMILIES = ("tikhonov", "denoising")
+SCORE_FAMILIES = ("tikhonov", "denoising", "analytic")
 NETWORKS = ("denoising", "mlp")
 
 
@@ -23,8 +23,9 @@ class Method:
 
     Attributes
     ----------
-    family : {"tikhonov", "denoising", "sir", "csopg", "ksir", "mlp"}
-        Which estimator. The first two are scores for :class:`steinsdr.SteinSDR`.
+    family : {"tikhonov", "denoising", "analytic", "sir", "csopg", "ksir", "mlp", "ridge"}
+        Which estimator. The first three are scores for :class:`steinsdr.SteinSDR`; "analytic" is
+        the law's own.
     config : {"sup", "split", "full"} or ""
         Where a score is learned; empty for the baselines.
     settings : mapping
@@ -201,6 +202,15 @@ METHODS: dict[str, Method] = {
         rank={"energy_light": 0.95},
         cost=0.5,
         note="responses standardized",
+    ),
+    "ridge": Method(
+        "ridge",
+        cost=0.1,
+        note="ridge regression of the responses, singular vectors of its coefficients; not in the "
+        "paper",
+    ),
+    "true-score": Method(
+        "analytic", "sup", cost=0.05, note="the law's own score in place of an estimate"
     ),
     "NN-sup-std": _network("sup", 5.0, _STANDARDIZED, standardize=True),
     "NN-split-std": _network("split", 30.0, _STANDARDIZED, standardize=True),

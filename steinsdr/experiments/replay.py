@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..streams import BASE_SEED, stream
 from .cells import Row
 from .grid import Experiment
+from .manifest import Manifest
 from .store import Store
 from .threads import one_thread
 
-__all__ = ["Replay", "replay", "replay_sample", "stored_row"]
+__all__ = ["Replay", "replay", "replay_sample", "spread", "stored_row"]
+
+STRICT = 1e-6
+"""Tolerance of networks where the same machine should give the same digits."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A stored row, the row computed again, and the tolerance of the comparison."""
+    """A stored row, the row computed again, and the tolerance of the comparison.
+
+    ``made_here`` says whether the stored row comes from the same kind of machine.
+    """
 
     stored: Row
     again: Row
     tolerance: float
+    made_here: bool = False
 
     @property
     def same(self) -> bool:
@@ -37,7 +48,9 @@ class Replay:
         if stored == again:
             return f"same: {_shown(stored)}"
         verdict = "same within" if self.same else "NOT the same, tolerance"
-        return f"{verdict} {self.tolerance:g}: stored {_shown(stored)}, now {_shown(again)}"
+        where = "on the same kind of machine" if self.made_here else "on another machine"
+        found = f"stored {_shown(stored)}, now {_shown(again)}"
+        return f"{verdict} {self.tolerance:g} {where}: {found}"
 
 
 def _shown(result: tuple[float, ...] | str) -> str:
@@ -53,21 +66,56 @@ def stored_row(store: Store, cell: Any) -> Row:
     return row
 
 
-def replay(experiment: Experiment, stored: Row) -> Replay:
-    """Compute a stored row again, without any cache."""
+def replay(experiment: Experiment, stored: Row, *, made_here: bool = False) -> Replay:
+    """Compute a stored row again, without any cache.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    stored : Row
+    made_here : bool
+        Whether it was made on the same kind of machine with the same versions, as
+        :meth:`Manifest.made_here` says; networks are then held to ``STRICT``.
+    """
     (group,) = experiment.groups([stored.cell])
     with one_thread(networks=experiment.uses_networks(group.cells)):
         (again,) = experiment.compute(group)
-    return Replay(stored, again, experiment.tolerance(stored.cell.method))
+    tolerance = experiment.tolerance(stored.cell.method)
+    return Replay(stored, again, min(tolerance, STRICT) if made_here else tolerance, made_here)
 
 
 def replay_sample(
     experiment: Experiment, folder: str | os.PathLike[str], method: str, size: int = 3
 ) -> list[Replay]:
-    """Replay some rows of a method, evenly spread over what is stored."""
-    store = Store(experiment, folder)
-    rows = [row for row in store.read().values() if row.cell.method == method]
+    """Replay some rows of a method, chosen by :func:`spread`."""
+    rows = [r for r in Store(experiment, folder).read().values() if r.cell.method == method]
+    made_here = Manifest(experiment, folder).made_here()
+    chosen = spread(experiment, rows, size)
+    return [replay(experiment, row, made_here=made_here) for row in chosen]
+
+
+def spread(experiment: Experiment, rows: Iterable[Row], size: int) -> list[Row]:
+    """Choose rows of a method that cover the values of every axis, and repetitions, evenly.
+
+    One after the other, the row whose values were chosen least often so far; which one of several
+    depends on the method, so that together the methods cover more than each alone.
+    """
     # Sorted by key, so that the sample does not depend on the order of computing.
-    rows.sort(key=lambda row: row.cell)
-    picks = np.unique(np.linspace(0, len(rows) - 1, min(size, len(rows))).astype(int))
-    return [replay(experiment, rows[k]) for k in picks]
+    left = sorted(rows, key=lambda row: row.cell)
+    axes = [axis for axis in experiment.axes if axis != experiment.naming]
+    chosen: list[Row] = []
+    if left:
+        names = ("replay", experiment.name, left[0].cell.method)
+        left = [left[k] for k in stream(BASE_SEED, *names).permutation(len(left))]
+    times: Counter[tuple[str, Any]] = Counter()
+
+    def chosen_before(row: Row) -> tuple[int, int]:
+        values = sum(times[axis, getattr(row.cell, axis)] for axis in axes)
+        return values, times["rep", row.cell.rep]
+
+    while left and len(chosen) < size:
+        row = min(left, key=chosen_before)
+        left.remove(row)
+        chosen.append(row)
+        times.update((axis, getattr(row.cell, axis)) for axis in (*axes, "rep"))
+    return chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ from .threads import one_thread
 
 __all__ = ["Outcome", "check_code", "run"]
 
+Task = tuple[Experiment, int, Any, str | None, bool]  # arguments of _work
+_GO_ON = "finished rows are stored, the same command goes on."
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
@@ -69,22 +72,30 @@ def run(
         If the code or settings of a method with rows changed, replay some of them and go on if
         they are the same.
     retry_failed : bool
-        Try failed cells again.
+        Try failed cells again; a failure stays until its cell's new outcome takes its place.
     progress : bool
         Show a progress bar with the time left.
     say : callable
         Gets sentences about what happens.
+
+    Raises
+    ------
+    OSError
+        If the disk is full, a worker died or the scheduler is lost; finished groups are stored.
+    ValueError
+        If code or settings changed, or no scheduler answers.
     """
     store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
     store.open()
     methods = list(dict.fromkeys(cell.method for cell in cells))
     check_code(experiment, folder, methods, accept=accept_code_change, say=say)
+    missing = [cell for cell in cells if store.lacks(cell, retry_failed)]
     if retry_failed:
-        failed = (c for c in cells if c in store and store.rows[store.key(c)].status != "ok")
-        say(f"{store.drop(list(failed))} failed cell(s) are tried again.")
-    missing = [cell for cell in cells if cell not in store]
+        say(f"{sum(cell in store for cell in missing)} failed cell(s) are tried again.")
     before = len(cells) - len(missing)
     if not missing:
+        if store.rows:  # a killed run leaves totals that are not those of its rows
+            manifest.summarize(store.rows)
         return Outcome(len(cells), before, 0, 0)
     # Before the first row: should the run be killed, its rows are still accounted for.
     manifest.record(dict.fromkeys(cell.method for cell in missing))
@@ -100,7 +111,7 @@ def run(
         results = _results(experiment, groups, jobs, scheduler, cache)
         try:
             for index, rows in results:
-                fresh = store.append(rows)
+                fresh = store.append(rows, retried=retry_failed)
                 added += len(fresh)
                 failed += sum(row.status != "ok" for row in fresh)
                 bar.update(groups[index].cost)
@@ -164,10 +175,13 @@ def check_code(
 
 
 def _work(
-    experiment: Experiment, index: int, group: Any, cache: str | None
+    experiment: Experiment, index: int, group: Any, cache: str | None, networks: bool
 ) -> tuple[int, list[Row], list[str]]:
-    """Compute a group in a worker; also return the hashes of the worker's code."""
-    with one_thread(networks=experiment.uses_networks(group.cells)):
+    """Compute a group in a worker; also return the hashes of the worker's code.
+
+    ``networks`` says whether the run has any, so that their code is loaded with the first group.
+    """
+    with one_thread(networks=networks):
         rows = experiment.compute(group, cache)
     return index, rows, _hashes(experiment, group)
 
@@ -188,28 +202,32 @@ def _results(
     folder = None if cache is None else os.path.abspath(cache)
     make = _local if scheduler is None else _distributed
     target: Any = jobs if scheduler is None else scheduler
-    for index, rows, hashes in make(experiment, groups, folder, target):
-        if hashes != _hashes(experiment, groups[index]):
-            raise ValueError("a worker runs other code than this process; install one version.")
-        yield index, rows
+    networks = experiment.uses_networks(cell for group in groups for cell in group.cells)
+    tasks = [(experiment, k, group, folder, networks) for k, group in enumerate(groups)]
+    try:
+        for index, rows, hashes in make(tasks, target):
+            if hashes != _hashes(experiment, groups[index]):
+                raise ValueError("a worker runs other code than this process; install one version.")
+            yield index, rows
+    except MemoryError as error:
+        raise OSError(f"out of memory; {_GO_ON}") from error
 
 
-def _local(
-    experiment: Experiment, groups: Sequence[Any], cache: str | None, jobs: int
-) -> Iterator[tuple[int, list[Row], list[str]]]:
+def _local(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, list[Row], list[str]]]:
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-    yield from parallel(
-        delayed(_work)(experiment, k, group, cache) for k, group in enumerate(groups)
-    )
+    try:
+        yield from parallel(delayed(_work)(*task) for task in tasks)
+    except BrokenExecutor as error:
+        raise ChildProcessError(f"a worker died (out of memory?); {_GO_ON}") from error
 
 
 def _distributed(
-    experiment: Experiment, groups: Sequence[Any], cache: str | None, scheduler: str
+    tasks: Sequence[Task], scheduler: str
 ) -> Iterator[tuple[int, list[Row], list[str]]]:
     try:
-        from distributed import Client, as_completed
+        from distributed import Client, KilledWorker, as_completed
     except ImportError as error:
         raise ValueError("--scheduler needs Dask: pip install 'steinsdr[cluster]'.") from error
     try:
@@ -217,10 +235,12 @@ def _distributed(
     except (OSError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {scheduler} ({error}).") from error
     with client:
-        futures = [
-            client.submit(_work, experiment, k, group, cache, pure=False, priority=-k)
-            for k, group in enumerate(groups)
-        ]
-        for future in as_completed(futures):
-            yield future.result()
-            future.release()
+        futures = [client.submit(_work, *t, pure=False, priority=-k) for k, t in enumerate(tasks)]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+                future.release()
+        except KilledWorker as error:
+            raise ChildProcessError(f"a worker died (out of memory?); {_GO_ON}") from error
+        except CancelledError as error:
+            raise ConnectionError(f"the scheduler {scheduler} is lost; {_GO_ON}") from error

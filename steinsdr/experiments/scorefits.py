@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..scores import DenoisingScore, TikhonovScore
-from ..simulation import simulate
+from ..simulation import LAWS, simulate
 from ..streams import BASE_SEED, stream_seed
 from .fingerprint import fingerprint
 
@@ -50,6 +50,8 @@ class ScoreFit:
         data = simulate(
             self.law, self.n_evaluated, p=self.p, n_unlabeled=self.n_unlabeled, seed=seed
         )
+        if self.family == "analytic":
+            return LAWS[self.law].score(self.p).evaluate(data.X)
         settings = json.loads(self.settings)
         if self.family == "tikhonov":
             estimator: Any = TikhonovScore(**settings)

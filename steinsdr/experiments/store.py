@@ -18,6 +18,7 @@ from typing import Any
 
 from .cells import Row
 from .grid import Experiment
+from .rowtext import Key, RowText
 
 try:
     import fcntl
@@ -27,7 +28,6 @@ except ImportError:  # Windows: one run at a time is then the user's care
 __all__ = ["Store", "atomic_write", "locked"]
 
 _hash = hashlib.blake2b
-Key = tuple[str, ...]
 Say = Callable[[str], None]
 
 
@@ -44,11 +44,15 @@ def locked(path: Path) -> Iterator[None]:
 def atomic_write(path: Path, content: bytes) -> None:
     """Replace a file by new content, durably: readers see the old or the new one, whole."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 class Store:
@@ -76,11 +80,12 @@ class Store:
         self.path = Path(folder) / f"{experiment.name}.csv"
         self.say = say
         self.rows: dict[Key, Row] = {}
+        self._text = RowText(experiment)
         self._forget()
 
     def key(self, cell: Any) -> Key:
         """Return the key of a cell as it is written."""
-        return tuple(str(part) for part in self.experiment.key(cell))
+        return self._text.key(cell)
 
     def __contains__(self, cell: Any) -> bool:
         return self.key(cell) in self.rows
@@ -108,32 +113,45 @@ class Store:
             content = self._without_torn_line(content)
             self._forget()
             if self._take(content):
-                self._rewrite()
+                self._rewrite(self.rows)
 
-    def append(self, rows: Iterable[Row]) -> list[Row]:
-        """Append rows durably and return those that were new; ``open`` comes first."""
+    def append(self, rows: Iterable[Row], *, retried: bool = False) -> list[Row]:
+        """Append rows durably and return those that were new; ``open`` comes first.
+
+        With ``retried`` a row also takes the place of a stored one that failed.
+
+        Raises
+        ------
+        OSError
+            If the disk does not take them, for example because it is full.
+        ValueError
+            If a value is not finite.
+        """
         with locked(self.path):
             self._catch_up()
-            fresh = [row for row in rows if row.cell not in self]
-            content = "".join(map(self._format, fresh)).encode()
-            with open(self.path, "ab", buffering=0) as file:
-                file.write(content)
-                os.fsync(file.fileno())
-            self._seen.update(content)
-            self._position += len(content)
-            self._line += len(fresh)
-            self.rows.update((self.key(row.cell), row) for row in fresh)
-        return fresh
+            fresh = {self.key(row.cell): row for row in rows if self.lacks(row.cell, retried)}
+            if any(key in self.rows for key in fresh):
+                self._rewrite(self.rows | fresh)
+            else:
+                self._add(fresh)
+        return list(fresh.values())
 
-    def drop(self, cells: Iterable[Any]) -> int:
-        """Remove rows, for example failed ones that are to be tried again; return how many."""
-        with locked(self.path):
-            self._catch_up()
-            gone = {self.key(cell) for cell in cells} & self.rows.keys()
-            if gone:
-                self.rows = {key: row for key, row in self.rows.items() if key not in gone}
-                self._rewrite()
-        return len(gone)
+    def lacks(self, cell: Any, retried: bool = False) -> bool:
+        """Whether a cell has no row or, with ``retried``, one that failed."""
+        row = self.rows.get(self.key(cell))
+        return row is None or (retried and row.status != "ok")
+
+    def _add(self, fresh: dict[Key, Row]) -> None:
+        content = "".join(map(self._format, fresh.values())).encode()
+        # Buffered: an unbuffered file may write a part and say so only in what it returns.
+        with open(self.path, "ab") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        self._seen.update(content)
+        self._position += len(content)
+        self._line += len(fresh)
+        self.rows |= fresh
 
     def _catch_up(self) -> None:
         """Take in what another run has appended, or read again what it has rewritten."""
@@ -159,18 +177,18 @@ class Store:
         self._position, self._line = 0, 1
         self._seen = _hash(b"")  # of all bytes up to the position
 
-    def _rewrite(self) -> None:
-        lines = [",".join(self.experiment.columns) + "\n", *map(self._format, self.rows.values())]
+    def _rewrite(self, rows: dict[Key, Row]) -> None:
+        lines = [",".join(self.experiment.columns) + "\n", *map(self._format, rows.values())]
         content = "".join(lines).encode()
         atomic_write(self.path, content)
+        self.rows = rows
         self._position, self._line = len(content), len(lines) + 1
         self._seen = _hash(content)
 
     def _take(self, content: bytes) -> int:
         """Add complete lines to ``rows``; return the number of repeated ones."""
         repeated = 0
-        text = content.decode("utf-8")
-        for fields in csv.reader(io.StringIO(text)):
+        for fields in self._records(content):
             if self._line == 1:
                 self._check_header(fields)
             else:
@@ -184,6 +202,15 @@ class Store:
         self._position += len(content)
         self._seen.update(content)
         return repeated
+
+    def _records(self, content: bytes) -> Iterator[list[str]]:
+        try:
+            yield from csv.reader(io.StringIO(content.decode("utf-8")))
+        except UnicodeDecodeError as error:
+            line = self._line + content[: error.start].count(b"\n")
+            raise ValueError(f"{self.path}, line {line}: not a row ({error}).") from error
+        except csv.Error as error:
+            raise ValueError(f"{self.path}, line {self._line}: not a row ({error}).") from error
 
     def _check_header(self, fields: list[str]) -> None:
         if tuple(fields) != self.experiment.columns:
@@ -204,25 +231,10 @@ class Store:
         return " ".join(self.key(row.cell))
 
     def _format(self, row: Row) -> str:
-        experiment = self.experiment
-        n_values = len(experiment.values)
-        values = [repr(value) for value in row.values]
-        values = values or [""] * (n_values + len(experiment.further))
-        fields = [*self.key(row.cell), *values[:n_values], row.status, f"{row.seconds:.3f}"]
-        fields += values[n_values:]
-        buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\n").writerow(fields)
-        return buffer.getvalue()
+        return self._text.format(row)
 
     def _parse(self, fields: list[str]) -> Row:
-        experiment = self.experiment
         try:
-            named = dict(zip(experiment.columns, fields, strict=True))
-            key = {name: named[name] for name in experiment.keys}
-            ok = named["status"] == "ok"
-            kinds = {**experiment.values, **experiment.further} if ok else {}
-            values = tuple(kind(named[name]) for name, kind in kinds.items())
-            cell = experiment.make(key)
-            return Row(cell, values, named["status"], float(named["seconds"]))
+            return self._text.parse(fields)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.path}, line {self._line}: not a row ({error}).") from error

@@ -37,6 +37,7 @@ from ..rank import AdaptiveRank
 from ..scores import DenoisingScore, TikhonovScore
 from ..streams import BASE_SEED, stream_seed
 from .cells import Row
+from .failure import reason
 from .table3_methods import TABLE3_METHODS, Table3Method
 
 __all__ = ["SharedScore", "Table3Cell", "Table3Design", "Table3Group", "compute", "group_cells"]
@@ -164,13 +165,14 @@ def _column(
         try:
             found = _fit(design, cell, split, shared)
             if isinstance(found, Reduction):
+                _check_finite(found)  # before the networks, which are trained side by side
                 reductions[cell.method] = found
             else:
                 values[cell.method] = found
         except (MemoryError, OSError):
             raise
         except Exception as error:
-            status[cell.method] = _reason(error)
+            status[cell.method] = reason(error)
         seconds[cell.method] = time.perf_counter() - start
 
     start = time.perf_counter()
@@ -192,9 +194,10 @@ def _column(
     return rows
 
 
-def _reason(error: Exception) -> str:
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"failed: {text[:160]}"
+def _check_finite(reduction: Reduction) -> None:
+    for directions in (reduction.selected, reduction.reference):
+        if not np.isfinite(directions).all():
+            raise FloatingPointError("the directions are not finite")
 
 
 def _fit(

@@ -75,18 +75,32 @@ class Theory(Experiment):
 
         The paper's profile has as many repetitions as the study asks for, unless named.
 
+        Raises
+        ------
+        ValueError
+            If a name or value is unknown, or no study has a size that is asked for.
+
         Examples
         --------
         >>> len(THEORY.cells("smoke", {"study": ["split-q"]}))
         10
         """
         named = "rep" in (only or {})
-        return [
+        asked = super().cells(profile, only)
+        found = [
             cell
-            for cell in super().cells(profile, only)
+            for cell in asked
             if cell.size in STUDIES[cell.study].sizes
             and (named or cell.rep < STUDIES[cell.study].repetitions)
         ]
+        if asked and not found:
+            sizes = ", ".join(str(size) for size in sorted({cell.size for cell in asked}))
+            have = "; ".join(
+                f"{name}: {', '.join(map(str, STUDIES[name].sizes))}"
+                for name in dict.fromkeys(cell.study for cell in asked)
+            )
+            raise ValueError(f"size must be one that a study asked for has ({have}); got {sizes}.")
+        return found
 
 
 THEORY = Theory(

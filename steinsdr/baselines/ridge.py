@@ -1,0 +1,149 @@
+"""Directions of a ridge regression: the linear method that any other should beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.linear_model import RidgeCV
+from sklearn.utils import check_random_state
+
+from .._validation import check_positive, varying_columns
+from ..moments import cross_moment
+from ..rank import AdaptiveRank, RankRule
+from ._base import DirectionTransformer, fixed_signs
+
+__all__ = ["RidgeDirections"]
+
+MIN_ROWS = 4
+ALPHAS = tuple(np.logspace(-3, 1, 13))
+
+
+class RidgeDirections(DirectionTransformer):
+    r"""Leading left singular vectors of the coefficients of a ridge regression of y on x.
+
+    With z the standardized predictors and D their standard deviations, the coefficients are
+
+    .. math::
+        \hat M = n^{-1} \sum_i \hat s(x_i) (y_i - \bar y)^\top, \qquad
+        \hat s(x) = D^{-1} (\hat\Sigma_z + \alpha I)^{-1} z ,
+
+    which is the estimate of :class:`steinsdr.SteinSDR` with the score of a normal law, its
+    covariance shrunk. Unlike a score, :math:`\alpha` is chosen with the responses, by
+    leave-one-out cross-validation. For normal x the coefficients estimate :math:`M`, whatever the
+    links (Brillinger 1983); for other x they span directions of B if
+    :math:`E(x \mid B^\top x)` is linear.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Dimension r. "auto" selects it with ``rank``.
+    alphas : sequence of float, default=13 values from 1e-3 to 10
+        Penalties per row of x; scikit-learn's ``Ridge`` has n times them.
+    rank : "adaptive" or object, default="adaptive"
+        Rank rule for ``n_components="auto"``: Algorithm 2 with its defaults, or an object such as
+        ``AdaptiveRank(max_rank=12)``.
+    random_state : int, RandomState or None, default=None
+        Permutations of the rank rule.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, p)
+        Orthonormal rows that span the estimate, in the raw scale of X.
+    cross_moment_ : ndarray of shape (p, q)
+        The coefficients.
+    singular_values_ : ndarray of shape (min(p, q),)
+        Theirs.
+    alpha_ : float
+        The chosen penalty, per row.
+    n_components_ : int
+        Dimension used.
+    rank_ : RankSelection or None
+        How the dimension was selected; None if it was given.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Blind to links that are even in a symmetric index, like every method of first moments. Constant
+    columns get zero loadings. Responses in larger units count for more, in the choice of the
+    penalty and in the directions.
+
+    References
+    ----------
+    D. R. Brillinger, "A generalized linear model with 'Gaussian' regressor variables", in: A
+    Festschrift for Erich L. Lehmann, Wadsworth (1983), 97-114.
+
+    Examples
+    --------
+    The coefficients are those of scikit-learn:
+
+    >>> from sklearn.linear_model import Ridge
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.standard_normal((50, 4)), rng.standard_normal((50, 3))
+    >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> fit = RidgeDirections(2).fit(X, Y)
+    >>> bool(np.allclose(fit.cross_moment_.T, Ridge(50 * fit.alpha_).fit(X, Y).coef_))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | Literal["auto"] = "auto",
+        *,
+        alphas: Sequence[float] = ALPHAS,
+        rank: str | RankRule = "adaptive",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alphas = alphas
+        self.rank = rank
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Estimate the central subspace.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Predictors, n >= 4; one column at least must vary.
+        y : array-like of shape (n,) or (n, q)
+            Responses Y; one of them at least must vary.
+
+        Raises
+        ------
+        ValueError
+            If the data do not fit that description, hold NaN or infinity or differ in length; if
+            a parameter is out of range, or ``n_components`` exceeds the rank of the coefficients.
+        """
+        self._check_n_components()
+        grid = np.asarray([check_positive(alpha, "alphas") for alpha in self.alphas])
+        points, responses = self._check_data(X, y, MIN_ROWS)
+        n = len(points)
+        varying = varying_columns(points)
+        scale = points[:, varying].std(axis=0)
+        Z = (points[:, varying] - points[:, varying].mean(axis=0)) / scale
+        Y = responses - responses.mean(axis=0)
+
+        # With an intercept: leaving a row out moves the means, which counts where n is small.
+        self.alpha_ = float(RidgeCV(alphas=n * grid).fit(Z, Y).alpha_) / n
+        P, d, Qt = np.linalg.svd(Z, full_matrices=False)
+        scores = np.zeros_like(points)
+        scores[:, varying] = (P * (d / (d**2 / n + self.alpha_))) @ Qt / scale
+        self.cross_moment_ = cross_moment(scores, Y)
+        U, s, _ = np.linalg.svd(self.cross_moment_, full_matrices=False)
+        self.singular_values_ = s
+        self.n_components_ = self._choose_dimension(
+            self._rank_rule(AdaptiveRank()),
+            self.cross_moment_,
+            limit=int(np.sum(s > max(self.cross_moment_.shape) * np.finfo(float).eps * s[0])),
+            why="the rank of the coefficients",
+            scores=scores,
+            Y=Y,
+            X=points,
+            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31)),
+        )
+        self.components_ = fixed_signs(U[:, : self.n_components_].T)
+        return self

@@ -1,0 +1,77 @@
+"""Ridge directions against scikit-learn, the Stein estimator, and what they cannot see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from steinsdr import SteinSDR
+from steinsdr.baselines import RidgeDirections
+from steinsdr.scores import GaussianScore
+from steinsdr.simulation import simulate
+from steinsdr.subspace import principal_angles, procrustes_distance
+
+
+@parametrize_with_checks([RidgeDirections()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("n", [30, 200])  # fewer and more rows than columns
+def test_coefficients_and_penalty_are_scikit_learns(n):
+    data = simulate("lognormal", n, p=40, seed=3)
+    fit = RidgeDirections(3).fit(data.X, data.Y)
+    scale = data.X.std(axis=0)
+    Z = (data.X - data.X.mean(axis=0)) / scale
+    chosen = RidgeCV(alphas=n * np.asarray(fit.alphas)).fit(Z, data.Y).alpha_
+    assert fit.alpha_ == pytest.approx(chosen / n)
+    coef = Ridge(n * fit.alpha_).fit(Z, data.Y).coef_.T / scale[:, None]
+    assert_allclose(fit.cross_moment_, coef, atol=1e-10)
+    assert_allclose(fit.singular_values_, np.linalg.svd(coef, compute_uv=False), rtol=1e-8)
+    assert_allclose(fit.components_ @ fit.components_.T, np.eye(3), atol=1e-12)
+    U = np.linalg.svd(coef, full_matrices=False)[0][:, :3]
+    assert principal_angles(fit.components_.T, U).max() < 1e-6
+
+
+def test_without_penalty_it_is_the_stein_estimator_with_a_normal_score():
+    data = simulate("ar1", 300, p=10)
+    ridge = RidgeDirections(3, alphas=[1e-12]).fit(data.X, data.Y)
+    stein = SteinSDR(3, score=GaussianScore(), center=True).fit(data.X, data.Y)
+    assert principal_angles(ridge.components_.T, stein.components_.T).max() < 1e-6
+
+
+def test_selects_the_dimension_and_follows_units():
+    data = simulate("isotropic", 600, p=10, r=3)
+    fit = RidgeDirections(random_state=0).fit(data.X, data.Y)
+    assert fit.rank_.method == "permutation"
+    assert fit.n_components_ >= 3
+    units = np.geomspace(1e-3, 1e3, 10)
+    scaled = RidgeDirections(random_state=0).fit(data.X * units, data.Y)
+    assert_allclose(scaled.cross_moment_, fit.cross_moment_ / units[:, None], rtol=1e-8)
+    assert scaled.alpha_ == fit.alpha_
+
+
+def test_blind_to_even_links_but_not_to_linear_ones(rng):
+    X = rng.standard_normal((2000, 5))
+    Y = np.column_stack([X[:, 0], X[:, 1] ** 2]) + 0.1 * rng.standard_normal((2000, 2))
+    truth = np.eye(5)[:, :2]
+    fit = RidgeDirections(2).fit(X, Y)
+    assert abs(fit.components_[:, 0]).max() > 0.99
+    assert fit.singular_values_[1] < 0.2
+    assert procrustes_distance(fit.components_.T, truth) > 0.3
+
+
+def test_bad_arguments_are_named(rng):
+    X, Y = rng.standard_normal((20, 3)), rng.standard_normal((20, 2))
+    with pytest.raises(ValueError, match="alphas must be a positive finite number; got -1"):
+        RidgeDirections(1, alphas=[1.0, -1.0]).fit(X, Y)
+    with pytest.raises(ValueError, match="n_components=3; expected at most 2, the rank of the"):
+        RidgeDirections(3).fit(X, Y)
+    repeated = np.column_stack([Y[:, 0], Y[:, 0]])
+    with pytest.raises(ValueError, match="expected at most 1, the rank of the coefficients"):
+        RidgeDirections(2).fit(X, repeated)
+    constant = np.column_stack([X, np.ones(20)])
+    assert (RidgeDirections(2).fit(constant, Y).components_[:, 3] == 0).all()
