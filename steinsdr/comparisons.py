@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-__all__ = ["paired_differences", "pooled_differences"]
+__all__ = ["paired_differences", "pooled_differences", "with_verdicts"]
 
 COLUMNS = ["train_ratio", "gamma"]
 TEST_PER_TRAIN = (0.05 / 0.75 + 0.05 / 0.95) / 2
@@ -67,6 +67,31 @@ def paired_differences(
         .agg(difference="mean", error=lambda d: d.std(ddof=1) / np.sqrt(len(d)), pairs="count")
         .reset_index()
     )
+
+
+def with_verdicts(paired: pd.DataFrame, *, limit: float = 3.0) -> pd.DataFrame:
+    """Add who is ahead of the reference, who clearly so, and who clearly behind.
+
+    Parameters
+    ----------
+    paired : DataFrame
+        Of :func:`paired_differences`.
+    limit : float
+        Standard errors of the mean difference from which on it counts as clear.
+
+    Returns
+    -------
+    DataFrame
+        The same with columns ahead, clearly, behind of bools.
+
+    Examples
+    --------
+    >>> paired = pd.DataFrame({"difference": [-1.0, -1.0, 1.0], "error": [0.5, 0.1, 0.1]})
+    >>> with_verdicts(paired)[["ahead", "clearly", "behind"]].sum().tolist()
+    [2, 1, 1]
+    """
+    difference, edge = paired["difference"], limit * paired["error"]
+    return paired.assign(ahead=difference < 0, clearly=difference < -edge, behind=difference > edge)
 
 
 def pooled_differences(

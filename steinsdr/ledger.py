@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from .experiments import EXPERIMENTS
 from .experiments.methods import PAPER_METHODS
@@ -34,7 +34,6 @@ PAPER_REPETITIONS = 100
 Z_LIMIT = 3.0
 RELATIVE_LIMIT = 0.02
 FEW = 30
-NOT_RANKED = ("rank",)
 
 
 def compare(
@@ -85,19 +84,23 @@ class Ledger:
         (law, n, r, train_ratio, gamma), bold and failure rates.
     extras : DataFrame
         Means of the methods and laws that the paper does not have.
+    rows : mapping of str to DataFrame
+        By table, the stored rows that the means are of.
     """
 
     cells: pd.DataFrame
     extras: pd.DataFrame
+    rows: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @classmethod
     def build(cls, results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> Ledger:
         """Compare the rows in ``results`` with the paper's figures in ``paper``."""
-        parts, extras = [], []
+        parts, extras, rows = [], [], {}
         for table, layout in LAYOUTS.items():
             experiment = EXPERIMENTS[table]
             keys = [*layout.keys, "method", "measure"]
-            ours = summarize(experiment, results)
+            rows[table] = load_rows(experiment, results)
+            ours = summarize(experiment, rows[table])
             theirs = load_paper(table, paper)
             merged = theirs.merge(ours, on=keys, how="left", suffixes=("_paper", ""))
             merged["table"] = table
@@ -110,7 +113,8 @@ class Ledger:
             if "law" in ours:
                 listed &= ours["law"].isin(theirs["law"])
             extras.append(ours[~listed].assign(table=table))
-        return cls(pd.concat(parts, ignore_index=True), pd.concat(extras, ignore_index=True))
+        whole, others = (pd.concat(frames, ignore_index=True) for frames in (parts, extras))
+        return cls(whole, others, rows)
 
     def differences(self, notes: pd.DataFrame) -> pd.DataFrame:
         """Return the cells that differ, with the cause or what was tried.
@@ -181,56 +185,6 @@ class Ledger:
         total = self.cells["verdict"].value_counts()
         line = ", ".join(f"{total.get(v, 0)} {v}" for v in shown.columns)
         return f"{shown.to_string()}\n{len(self.cells)} cells: {line}"
-
-    def rankings(self) -> pd.DataFrame:
-        """Return how far the order of the methods is the paper's, cell by cell.
-
-        Columns: ``tau`` (Kendall's rank correlation of the means), ``best_paper`` and
-        ``best`` (methods with the least mean), ``same_best``, ``methods`` (how many
-        are there). Cells with fewer than two methods are left out, and so are the selected ranks
-        of Table 3, of which none is better than another.
-        """
-        records = []
-        ranked = self.cells[~self.cells["measure"].isin(NOT_RANKED)]
-        for (table, cell), part in ranked.groupby(["table", "cell"], sort=False):
-            part = part[part.verdict != "missing"]
-            if len(part) < 2:
-                continue
-            tau = kendalltau(part["paper_mean"], part["mean"]).statistic
-            best_paper, best = (
-                tuple(part["method"][part[column] == part[column].min()])
-                for column in ("paper_mean", "mean")
-            )
-            same = bool(set(best_paper) & set(best))
-            records.append(
-                (table, cell, tau, "|".join(best_paper), "|".join(best), same, len(part))
-            )
-        columns = ["table", "cell", "tau", "best_paper", "best", "same_best", "methods"]
-        return pd.DataFrame(records, columns=columns)
-
-    def bold_entries(self) -> pd.DataFrame:
-        """Return for every bold entry of the paper whether it is the best here too.
-
-        ``holds``: "best" if no method has a smaller mean, "tied" if the best is not
-        smaller by more than 3 standard errors of the difference, "beaten", or "missing".
-        ``by`` is the best method where the entry is not best.
-        """
-        records = []
-        for row in self.cells[self.cells["bold"]].itertuples():
-            peers = self.cells[
-                (self.cells.table == row.table)
-                & (self.cells.cell == row.cell)
-                & (self.cells.verdict != "missing")
-            ]
-            holds, by = "missing", ""
-            if row.verdict != "missing":
-                best = peers.loc[peers["mean"].idxmin()]
-                error = np.sqrt(row.sd**2 / row.reps + best["sd"] ** 2 / best["reps"])
-                gap = row.mean - best["mean"]
-                holds = "best" if gap <= 0 else "tied" if gap <= Z_LIMIT * error else "beaten"
-                by = "" if holds == "best" else best["method"]
-            records.append((row.table, row.cell, row.method, holds, by))
-        return pd.DataFrame(records, columns=["table", "cell", "method", "holds", "by"])
 
 
 def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:

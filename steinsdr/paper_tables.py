@@ -87,12 +87,11 @@ def load_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.Data
     return frame[list(experiment.columns)]
 
 
-def summarize(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return mean, sd and number of repetitions of every cell with rows, variants included.
+def summarize(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return mean, sd and number of repetitions of every cell in ``rows``, variants included.
 
     Failed repetitions do not enter mean and sd, as in the paper; ``failure_rate`` counts them.
     """
-    rows = load_rows(experiment, folder)
     layout = LAYOUTS[experiment.name]
     grouped = rows.groupby([*layout.keys, "method"], sort=False, as_index=False)
     parts = [

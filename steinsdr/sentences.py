@@ -21,12 +21,16 @@ __all__ = [
     "BASELINES",
     "CLOSE",
     "CORE",
+    "HEAVY",
+    "LIGHT",
     "NN",
     "TRE",
     "Claim",
+    "at",
     "beats_baselines",
     "judge",
     "judge_all",
+    "laws",
     "weigh",
 ]
 
@@ -35,6 +39,9 @@ TRE = ["TRE-sup", "TRE-full", "TRE-split"]
 NN = ["NN-sup", "NN-full", "NN-split"]
 CORE = ["TRE-sup", "TRE-full", "NN-split"]
 """The methods that the paper calls core configurations."""
+
+LIGHT, HEAVY = ["isotropic", "ar1"], ["lognormal", "exp_ar1"]
+"""Laws of the simulations, by their tails."""
 
 CLOSE = 0.05
 """Relative difference of means below which they count as close."""
@@ -69,6 +76,16 @@ class Claim:
     every: bool
     count: Counter
     value: Literal["mean", "sd"] = "mean"
+
+
+def laws(means: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of some laws."""
+    return means[means.index.get_level_values("law").isin(names)]
+
+
+def at(means: pd.DataFrame, sizes: Sequence[int]) -> pd.DataFrame:
+    """Return the rows of some n, or of some r."""
+    return means[means.index.get_level_values(1).isin(sizes)]
 
 
 def judge(claim: Claim, cells: pd.DataFrame, column: str) -> tuple[str, str]:

@@ -52,6 +52,7 @@ def test_counts_by_hand(cells):
     assert judge(claim("sup-as-full-heavy"), cells, "mean") == ("holds", "4 of 4")
     assert judge(claim("rank-tre-beats-nn"), cells, "mean") == ("holds", "10 of 10")
     assert judge(claim("rank-mlp-fails"), cells, "mean") == ("holds", "6 of 6")
+    assert judge(claim("rank-heavy-robust"), cells, "mean") == ("holds", "25 of 36")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,14 @@ def test_counts_by_hand(cells):
         ("rank-tre-steadier", ["TRE-sup", "TRE-full", "TRE-split"], 100.0),
         ("rank-tre-beats-nn", ["TRE-sup", "TRE-full", "TRE-split"], 100.0),
         ("rank-mlp-fails", ["MLP"], 0.5),
+        ("sup-beats-both-light", ["TRE-split"], 0.01),
+        ("split-as-full", ["TRE-split"], 1.5),
+        ("sup-default", ["TRE-sup"], 2.0),
+        ("nn-split-slight", ["NN-split"], 1.5),
+        ("nn-sup-poor", ["NN-sup"], 0.01),
+        ("rank-mave-degrades", ["csOPG", "KSIR"], -1.0),
+        ("rank-framework-best", [*TRE, *NN], 100.0),
+        ("rank-mave-competitive", ["csOPG", "KSIR"], 100.0),
     ],
 )
 def test_a_planted_change_overturns_the_verdict(cells, label, methods, factor):
@@ -89,6 +98,8 @@ def test_a_planted_change_overturns_the_verdict(cells, label, methods, factor):
         ("rank-unlabeled-steadiest", ["TRE-sup", "NN-sup"], -1.0),
         ("abstract-distance", CORE, 100.0),
         ("abstract-rank", CORE, 100.0),
+        ("framework-substantially", [*TRE, *NN], 100.0),
+        ("core-tre-below-split", ["TRE-sup", "TRE-full"], 100.0),
     ],
 )
 def test_a_planted_change_moves_the_count_both_ways(cells, label, methods, factor):
@@ -102,6 +113,23 @@ def test_a_planted_change_moves_the_count_both_ways(cells, label, methods, facto
     low, high = (judge(claim(label), frame, "mean")[0] for frame in (worse, better))
     assert low == "does not hold"
     assert high == "holds"
+
+
+@pytest.mark.parametrize(
+    ("label", "method", "size"),
+    [
+        ("split-gap-persists", "TRE-split", 500),  # the gap closes
+        ("nn-split-catches-up", "NN-split", 50),  # and this one was never open
+        ("full-advantage-diminishes", "TRE-full", 500),  # and this one grows
+    ],
+)
+def test_a_planted_trend_overturns_the_verdict(cells, label, method, size):
+    changed = cells.copy()
+    hit = (changed["method"] == method) & (changed["n"] == size)
+    changed.loc[hit, "mean"] = changed.loc[hit, "mean"] * 0.01
+    before, after = (judge(claim(label), frame, "mean") for frame in (cells, changed))
+    assert before[0] in ("holds", "holds in part")
+    assert after[0] == "does not hold"
 
 
 def test_spreads_of_few_repetitions_are_no_evidence(cells):

@@ -12,6 +12,7 @@ from steinsdr.experiments.cells import Row
 from steinsdr.experiments.manifest import Manifest
 from steinsdr.experiments.store import Store
 from steinsdr.ledger import COLUMNS, Ledger, compare, load_paper
+from steinsdr.ledger_order import bold_entries, rankings
 
 PAPER = ROOT / "book" / "paper"
 RESULTS = ROOT / "book" / "results"
@@ -85,11 +86,11 @@ def test_ledger_of_the_papers_own_figures_agrees(tmp_path):
     np.testing.assert_allclose(ours["sd"], ours["paper_sd"])
     assert set(ours["verdict"]) == {"agrees"}
     assert set(ledger.cells[ledger.cells.table == "table2"]["verdict"]) == {"missing"}
-    rankings = ledger.rankings()
-    assert len(rankings) == 16
-    assert rankings["tau"].min() == pytest.approx(1.0)
-    assert rankings["same_best"].all()
-    bold = ledger.bold_entries()
+    order = rankings(ledger)
+    assert len(order) == 16
+    assert order["tau"].min() == pytest.approx(1.0)
+    assert order["same_best"].all()
+    bold = bold_entries(ledger)
     assert set(bold[bold.table == "table1"]["holds"]) == {"best"}
     assert set(bold[bold.table == "table2"]["holds"]) == {"missing"}
     cell = ours[(ours.cell == "ar1 n=50") & (ours.method == "SIR")].iloc[0]
@@ -120,12 +121,38 @@ def test_planted_differences_are_found(tmp_path):
     ledger = planted(tmp_path, {("ar1", 300, "TRE-sup"): 2.3, ("isotropic", 50, "TRE-sup"): 1.88})
     wrong = ledger.cells[ledger.cells.verdict == "differs"]
     assert list(wrong["cell"] + " " + wrong["method"]) == ["ar1 n=300 TRE-sup"]
-    bold = ledger.bold_entries().set_index(["table", "cell"])["holds"]
+    bold = bold_entries(ledger).set_index(["table", "cell"])["holds"]
     assert bold["table1", "ar1 n=300"] == "beaten"
-    assert bold["table1", "isotropic n=50"] == "tied"
-    rankings = ledger.rankings().set_index("cell")
-    assert not rankings.loc["ar1 n=300", "same_best"]
-    assert rankings.loc["ar1 n=300", "tau"] < 1
+    order = rankings(ledger).set_index("cell")
+    assert not order.loc["ar1 n=300", "same_best"]
+    assert order.loc["ar1 n=300", "tau"] < 1
+
+
+def test_bold_entries_are_compared_on_common_data_sets(tmp_path):
+    """A rival that has an easier data set more is no rival."""
+    store = Store(TABLE1, tmp_path)
+    store.open()
+    hard, easy = [2.0, 3.0, 2.5, 3.5], [0.0]
+    shifts = {
+        "TRE-sup": np.zeros(4),  # bold in the paper
+        "SIR": np.full(4, 0.1),
+        "TRE-full": np.array([-0.1, 0.1, 0.1, -0.2]),
+    }
+    rows = []
+    for method, shift in shifts.items():
+        values = [*(hard + shift), *(easy if method == "SIR" else [])]
+        for rep, value in enumerate(values):
+            cell = TABLE1.cell(law="ar1", n=50, method=method, rep=rep)
+            rows.append(Row(cell, (float(value),), "ok", 0.0))
+    store.append(rows)
+    ledger = Ledger.build(tmp_path, PAPER)
+    means = ledger.cells[ledger.cells["cell"] == "ar1 n=50"].set_index("method")["mean"]
+    assert means["SIR"] < means["TRE-full"] < means["TRE-sup"]
+    entry = bold_entries(ledger).query("table == 'table1' and cell == 'ar1 n=50'").iloc[0]
+    assert (entry["holds"], entry["by"], entry["pairs"]) == ("tied", "TRE-full", 4)
+    differences = shifts["TRE-full"]
+    assert entry["difference"] == pytest.approx(differences.mean())
+    assert entry["error"] == pytest.approx(differences.std(ddof=1) / 2)
 
 
 def test_written_ledger_has_the_announced_columns(tmp_path):

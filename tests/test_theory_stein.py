@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from steinsdr.streams import stream
-from steinsdr.theory import failures, population, stein_identity
+from steinsdr.theory import failures, linearity, population, stein_identity
 
 
 @pytest.mark.parametrize("name", stein_identity.LINKS)
@@ -57,14 +57,14 @@ def test_jump_breaks_the_identity_and_smooth_link_does_not():
 
 
 def test_sir_needs_linear_conditional_means_and_steins_lemma_does_not():
-    frame = stein_identity.linearity_distances(["gaussian", "mixture"], [2000, 32_000], n_reps=2)
+    frame = linearity.linearity_distances(["gaussian", "mixture"], [2000, 32_000], n_reps=2)
     mean = frame.groupby(["law", "method", "n"]).distance.mean().unstack("n")
     ratio = mean[32_000] / mean[2000]
     assert ratio["gaussian"].max() < 0.5
     assert ratio["mixture", "Stein"] < 0.5 < ratio["mixture", "SIR"]
     assert mean.loc[("mixture", "Stein"), 32_000] < 0.5 * mean.loc[("mixture", "SIR"), 32_000]
     with pytest.raises(ValueError, match="p"):
-        stein_identity.linearity_distances(["gaussian"], [100], p=2)
+        linearity.linearity_distances(["gaussian"], [100], p=2)
 
 
 def test_unknown_names_are_refused(rng):

@@ -2,7 +2,8 @@
 
 - :mod:`~steinsdr.theory.rates`: how fast an error falls, with a confidence interval.
 - :mod:`~steinsdr.theory.population`: the true cross-moment, by quadrature.
-- :mod:`~steinsdr.theory.stein_identity`: Lemma 1, where it holds and where it breaks; linearity.
+- :mod:`~steinsdr.theory.stein_identity`: Lemma 1, where it holds and where it breaks.
+- :mod:`~steinsdr.theory.linearity`: what the lemma is for, against sliced inverse regression.
 - :mod:`~steinsdr.theory.failures`: even links and discrete covariates, the limitations.
 - :mod:`~steinsdr.theory.score_errors`: the score estimators against true scores.
 - :mod:`~steinsdr.theory.split_bound`: Theorem 1, the split estimator.

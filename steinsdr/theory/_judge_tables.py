@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from functools import cache, partial
 
+import numpy as np
 import pandas as pd
 
 from .. import claims_patchseq, claims_simulation, sentences
+from ..experiments import TABLE1
 from ..ledger import Ledger
-from .claims import BOOK, Claim, Judgement, claim, register
+from ..ledger_entries import repetitions_phrase
+from ..simulation import links, simulate
+from .claims import BOOK, SEED, Claim, Judgement, claim, decide, register
 
 PAGES = {
     "table1": "notebooks/03_table1",
@@ -71,7 +75,41 @@ def _said(one: sentences.Claim) -> Judgement:
     verdict, ours = sentences.judge(one, cells, "mean")
     if verdict == "missing":
         return Judgement("not testable", f"{ours}; {own} in the paper's own numbers")
-    return Judgement(verdict, f"{ours} comparisons; {own} in the paper's own numbers")
+    noun = "partitions" if one.table == "table3" else "data sets"
+    behind = repetitions_phrase(cells[cells["table"] == one.table], noun)
+    return Judgement(verdict, f"{ours} comparisons on {behind}; {own} in the paper's own numbers")
+
+
+@claim(
+    "sec:ss/nn-sup-failures",
+    "sentence",
+    "notebooks/04_table2#cell-table2-failures",
+    "NN-sup suffers from failure rates above 80 percent in certain Gaussian settings.",
+)
+def _failures() -> Judgement:
+    cells = _cells()
+    part = cells[(cells["table"] == "table2") & (cells["method"] == "NN-sup")]
+    paper, ours = part["failure_rate_paper"].max(), part["failure_rate"].max()
+    text = f"at most {ours:.0%} of the fits of a setting failed here, {paper:.0%} in the paper"
+    return decide(ours > 0.8, text)
+
+
+@claim(
+    "sec:ss/noise-level",
+    "sentence",
+    _cell("table1", "sentences"),
+    "The noise is comparable to the signal or larger.",
+)
+def _noise() -> Judgement:
+    draws = (simulate(law, 20_000, seed=SEED) for law in TABLE1.axes["law"])
+    # Ten responses a law, whose noise has variance one.
+    signal = np.concatenate([links(data.X @ data.B).var(axis=0) for data in draws])
+    verdict, count = sentences.weigh(pd.Series(signal <= 2.0), every=True)
+    text = (
+        f"variance of the signal at most twice that of the noise in {count} responses of Section "
+        f"4.1 over its laws; the largest is {signal.max():.0f} times the noise's"
+    )
+    return Judgement(verdict, text)
 
 
 def _register_sentences() -> None:

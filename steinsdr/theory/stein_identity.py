@@ -4,9 +4,6 @@ Both sides are averages over the same draws of x, so their difference
 :math:`d(x) = f(B^\top x)\, s(x) - B \nabla f(B^\top x)` must average to zero. Where the lemma
 breaks it averages to something else: for a density that jumps at the edge of its support, to the
 boundary term that integration by parts leaves behind.
-
-As an estimator the lemma needs no linear :math:`E(x \mid B^\top x)`; sliced inverse regression
-does, and :func:`linearity_distances` sets one against the other.
 """
 
 from __future__ import annotations
@@ -20,12 +17,9 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from .._validation import check_choice, check_integer
-from ..baselines import SIR
-from ..moments import cross_moment
 from ..scores.analytic import GaussianMixtureScore, LaplaceScore, StudentScore
-from ..simulation import LAWS, Law, links
+from ..simulation import LAWS, Law
 from ..streams import stream
-from ..subspace import procrustes_distance
 
 __all__ = [
     "BROKEN_LAWS",
@@ -36,7 +30,7 @@ __all__ = [
     "boundary_term",
     "gap_by_size",
     "identity_gap",
-    "linearity_distances",
+    "paper_law",
     "random_basis",
 ]
 
@@ -102,7 +96,8 @@ LINKS: dict[str, Link] = {
 """Links with gradients; "jump" is not differentiable, and its gradient almost everywhere is 0."""
 
 
-def _paper_law(law: Law) -> ScoredLaw:
+def paper_law(law: Law) -> ScoredLaw:
+    """Return a law of the simulations with its score."""
     return ScoredLaw(law.label, law.draw, lambda X: law.score(X.shape[1]).evaluate(X))
 
 
@@ -129,9 +124,9 @@ def _laplace(n: int, p: int, rng: np.random.Generator) -> NDArray:
 
 
 SCORED_LAWS: dict[str, ScoredLaw] = {
-    "gaussian": _paper_law(LAWS["isotropic"]),
-    "ar1": _paper_law(LAWS["ar1"]),
-    "lognormal": _paper_law(Law("Log-normal, log sd 0.5", log_scale=0.5)),
+    "gaussian": paper_law(LAWS["isotropic"]),
+    "ar1": paper_law(LAWS["ar1"]),
+    "lognormal": paper_law(Law("Log-normal, log sd 0.5", log_scale=0.5)),
     "student": ScoredLaw("Student t, 5 df", _student, _student_score),
     "mixture": ScoredLaw("Normal mixture", _mixture, _mixture_score),
     "laplace": ScoredLaw("Laplace", _laplace, lambda X: LaplaceScore(0.0, 1.0).evaluate(X)),
@@ -233,40 +228,3 @@ def boundary_term(law: str, link: str, B: NDArray, n: int, rng: np.random.Genera
             edge[:, i] = 1.0
             out[i] -= value(edge @ B).mean()
     return out
-
-
-def linearity_distances(
-    laws: list[str], sizes: list[int], *, p: int = 5, n_reps: int = 6, seed: int = 42
-) -> pd.DataFrame:
-    r"""Distance from the truth of Stein's lemma with the true score, and of SIR, by sample size.
-
-    The links of Section 4.1, ten responses, three directions, another B in each repetition. SIR is
-    consistent if :math:`E(x \mid B^\top x)` is linear, as it is for normal x and not for
-    log-normal x or a mixture. Columns law, method, n, rep, distance.
-
-    Examples
-    --------
-    >>> frame = linearity_distances(["lognormal"], [4000], n_reps=1)
-    >>> stein, sir = frame.distance
-    >>> stein < sir
-    True
-    """
-    check_integer(p, "p", low=3)
-    rows = []
-    for law in laws:
-        scored = _law(law)
-        for rep in range(n_reps):
-            rng = stream(seed, "linearity", law, rep)
-            B = random_basis(p, 3, rng)
-            X = scored.draw(max(sizes), p, rng)
-            Y = links(X @ B) + rng.standard_normal((len(X), 10))
-            S = scored.score(X)
-            for n in sizes:  # growing parts of one sample
-                M_hat = cross_moment(S[:n], Y[:n])
-                found = {
-                    "Stein": np.linalg.svd(M_hat, full_matrices=False)[0][:, :3],
-                    "SIR": SIR(3).fit(X[:n], Y[:n]).components_.T,
-                }
-                for method, U in found.items():
-                    rows.append((law, method, n, rep, procrustes_distance(U, B)))
-    return pd.DataFrame(rows, columns=["law", "method", "n", "rep", "distance"])
