@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from steinsdr import SteinSDR
-from steinsdr.baselines import SIR
+from steinsdr.baselines import SIR, RidgeDirections
 from steinsdr.plotting import METHOD_COLORS, plot_alignment, plot_spectrum, use_style
 from steinsdr.scores import TikhonovScore
 from steinsdr.simulation import simulate
@@ -16,8 +16,16 @@ from steinsdr.subspace import chance_distance, procrustes_distance
 SIZES = [50, 100, 300, 500]  # those of Table 1, with its regularization
 REPETITIONS = 10
 METHODS = {
-    "TRE-sup": lambda n: SteinSDR(3, score=TikhonovScore(1e-5 if n >= 500 else 1e-4)),
-    "SIR": lambda n: SIR(n_components=3),
+    "SteinSDR": lambda n: SteinSDR(3, score=TikhonovScore(1e-5 if n >= 500 else 1e-4)),
+    "sliced inverse regression": lambda n: SIR(3),
+    "the same, projective": lambda n: SIR(3, slicing="projective", random_state=0),
+    "ridge regression": lambda n: RidgeDirections(3),
+}
+STYLES = {
+    "SteinSDR": (METHOD_COLORS["TRE-sup"], "o-"),
+    "sliced inverse regression": (METHOD_COLORS["SIR"], "o-"),
+    "the same, projective": (METHOD_COLORS["SIR"], "o--"),
+    "ridge regression": ("0.2", "o--"),
 }
 
 
@@ -38,18 +46,17 @@ def draw() -> Figure:
             for n in SIZES
         ]
         mean, sd = np.mean(distances, axis=1), np.std(distances, axis=1)
-        label = "SteinSDR" if name == "TRE-sup" else "sliced inverse regression"
-        axes[2].plot(SIZES, mean, "o-", color=METHOD_COLORS[name], label=label)
-        axes[2].fill_between(
-            SIZES, mean - sd, mean + sd, color=METHOD_COLORS[name], alpha=0.2, lw=0
-        )
+        color, style = STYLES[name]
+        axes[2].plot(SIZES, mean, style, color=color, label=name)
+        if style == "o-":
+            axes[2].fill_between(SIZES, mean - sd, mean + sd, color=color, alpha=0.2, lw=0)
     chance, _ = chance_distance(100, 3, rng=np.random.default_rng(0))
     axes[2].axhline(chance, color="0.5", ls=":", label="chance")
     axes[2].set(
         xlabel="labeled observations", xticks=SIZES, ylabel="distance to the truth", ylim=(0, None)
     )
     axes[2].set_title("How close?")
-    axes[2].legend(frameon=False)
+    axes[2].legend(frameon=False, fontsize="small")
     return fig
 
 
