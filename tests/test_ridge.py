@@ -26,7 +26,7 @@ def test_coefficients_and_penalty_are_scikit_learns(n):
     fit = RidgeDirections(3).fit(data.X, data.Y)
     scale = data.X.std(axis=0)
     Z = (data.X - data.X.mean(axis=0)) / scale
-    chosen = RidgeCV(alphas=n * np.asarray(fit.alphas)).fit(Z, data.Y).alpha_
+    chosen = RidgeCV(alphas=n * np.logspace(-3, 1, 13)).fit(Z, data.Y).alpha_
     assert fit.alpha_ == pytest.approx(chosen / n)
     coef = Ridge(n * fit.alpha_).fit(Z, data.Y).coef_.T / scale[:, None]
     assert_allclose(fit.cross_moment_, coef, atol=1e-10)
@@ -68,6 +68,9 @@ def test_bad_arguments_are_named(rng):
     X, Y = rng.standard_normal((20, 3)), rng.standard_normal((20, 2))
     with pytest.raises(ValueError, match="alphas must be a positive finite number; got -1"):
         RidgeDirections(1, alphas=[1.0, -1.0]).fit(X, Y)
+    for alphas in ((), 0.1):
+        with pytest.raises(ValueError, match="alphas must be a sequence of penalties"):
+            RidgeDirections(1, alphas=alphas).fit(X, Y)
     with pytest.raises(ValueError, match="n_components=3; expected at most 2, the rank of the"):
         RidgeDirections(3).fit(X, Y)
     repeated = np.column_stack([Y[:, 0], Y[:, 0]])

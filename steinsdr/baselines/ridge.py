@@ -18,7 +18,7 @@ from ._base import DirectionTransformer, fixed_signs
 __all__ = ["RidgeDirections"]
 
 MIN_ROWS = 4
-ALPHAS = tuple(np.logspace(-3, 1, 13))
+ALPHAS = np.logspace(-3, 1, 13)
 
 
 class RidgeDirections(DirectionTransformer):
@@ -40,8 +40,9 @@ class RidgeDirections(DirectionTransformer):
     ----------
     n_components : int or "auto", default="auto"
         Dimension r. "auto" selects it with ``rank``.
-    alphas : sequence of float, default=13 values from 1e-3 to 10
-        Penalties per row of x; scikit-learn's ``Ridge`` has n times them.
+    alphas : sequence of float, optional
+        Penalties per row of x; scikit-learn's ``Ridge`` has n times them. By default 13 values from
+        1e-3 to 10.
     rank : "adaptive" or object, default="adaptive"
         Rank rule for ``n_components="auto"``: Algorithm 2 with its defaults, or an object such as
         ``AdaptiveRank(max_rank=12)``.
@@ -93,7 +94,7 @@ class RidgeDirections(DirectionTransformer):
         self,
         n_components: int | Literal["auto"] = "auto",
         *,
-        alphas: Sequence[float] = ALPHAS,
+        alphas: Sequence[float] | None = None,
         rank: str | RankRule = "adaptive",
         random_state: Any = None,
     ) -> None:
@@ -119,7 +120,12 @@ class RidgeDirections(DirectionTransformer):
             a parameter is out of range, or ``n_components`` exceeds the rank of the coefficients.
         """
         self._check_n_components()
-        grid = np.asarray([check_positive(alpha, "alphas") for alpha in self.alphas])
+        alphas = ALPHAS if self.alphas is None else self.alphas
+        if np.ndim(alphas) != 1 or not len(alphas):
+            raise ValueError(
+                f"alphas must be a sequence of penalties, such as (0.01, 0.1); got {self.alphas!r}."
+            )
+        grid = np.asarray([check_positive(alpha, "alphas") for alpha in alphas])
         points, responses = self._check_data(X, y, MIN_ROWS)
         n = len(points)
         varying = varying_columns(points)
