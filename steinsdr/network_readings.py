@@ -8,6 +8,8 @@ is little.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
@@ -53,7 +55,7 @@ def readings_table(ledger: Ledger, table: str = "table1") -> pd.DataFrame:
     return found[found["verdict"] != "missing"].reset_index(drop=True)
 
 
-def plot_readings(readings: pd.DataFrame, laws: tuple[str, ...]) -> Figure:
+def plot_readings(readings: pd.DataFrame, laws: Sequence[str]) -> Figure:
     """Draw distance against n: a row per law, a panel per method, a line per reading.
 
     Open circles are the paper's means.
@@ -62,7 +64,7 @@ def plot_readings(readings: pd.DataFrame, laws: tuple[str, ...]) -> Figure:
     ----------
     readings : DataFrame
         Of :func:`readings_table` for Table 1.
-    laws : tuple of str
+    laws : sequence of str
         Laws to draw.
     """
     size = (9.5, 0.8 + 2.6 * len(laws))
