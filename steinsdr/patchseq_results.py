@@ -58,16 +58,6 @@ LAMBDA = 1e-4
 N_LOADINGS = 3
 TRAIN_RATIO, GAMMA = 0.8, 0.5  # the column of Table 3 with the most labels
 
-MODULES = (
-    *("patchseq_results", "prediction", "evaluation", "selection", "sparse_rrr", "preprocessing"),
-    *("patchseq/_split", "patchseq/_evaluate", "patchseq/_references", "reduced_rank"),
-    *("estimator", "moments", "rank", "subspace", "scores/tikhonov", "kernels", "streams"),
-    *("report/reduction", "report/bootstrap", "tails", "datasets", "_relu", "_validation"),
-    *("scores/_lanczos", "scores/_base", "_advice", "baselines/_base", "baselines/_slices"),
-    *("baselines/sir", "baselines/ksir", "baselines/_mave", "baselines/_mave_dim"),
-    *("baselines/_opg", "baselines/_prepare"),
-)
-
 
 def _standard(data: PatchSeq, genes: Iterable[str]) -> tuple[Any, Any]:
     """Return standardized genes (n, p) and properties (n, q) of all cells."""
@@ -208,6 +198,8 @@ STEPS: dict[str, Callable[[PatchSeq, tuple[str, ...], int], pd.DataFrame]] = {
 }
 FILES = {name: f"patchseq_{name}.csv" for name in STEPS}
 MANIFEST = "patchseq.manifest.json"
+ROOTS = ("steinsdr.patchseq_results:make",)
+"""Where the code behind the stored tables begins, see :func:`.code_hash`."""
 
 
 def make(data: PatchSeq, folder: str | Path, *, reps: int = 20) -> dict[str, Path]:
@@ -236,8 +228,7 @@ def make(data: PatchSeq, folder: str | Path, *, reps: int = 20) -> dict[str, Pat
         "gamma": GAMMA,
         "lambda": LAMBDA,
         "seconds": round(time.perf_counter() - start, 1),
-        "code": code_hash(MODULES),
-        "modules": list(MODULES),
+        "code": code_hash(ROOTS),
     }
     atomic_write(folder / MANIFEST, (json.dumps(content, indent=1) + "\n").encode())
     return written

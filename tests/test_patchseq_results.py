@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from patchseq_miniature import DRIVERS, write_miniature
-from toy_experiment import modules_entered
+from toy_experiment import definitions_entered
 
 from steinsdr import claims_patchseq, patchseq_results, plotting_genes, plotting_table3
 from steinsdr.comparisons import TEST_PER_TRAIN, paired_differences, pooled_differences
 from steinsdr.datasets import DATA_VARIABLE, load_patchseq
 from steinsdr.evaluation import evaluate_reduction, watch_reductions
-from steinsdr.experiments.fingerprint import code_hash
+from steinsdr.experiments.fingerprint import code_hash, reachable
 from steinsdr.ledger import Ledger
 from steinsdr.patchseq import N_GENES
 from steinsdr.patchseq_chapter import Chapter
@@ -47,18 +47,18 @@ def close_figures():
 
 def test_stored_tables_are_those_of_the_committed_code():
     manifest = json.loads((RESULTS / patchseq_results.MANIFEST).read_text())
-    assert manifest["code"] == code_hash(patchseq_results.MODULES), (
-        "run: python -m steinsdr patchseq"
-    )
+    assert manifest["code"] == code_hash(patchseq_results.ROOTS), "run: python -m steinsdr patchseq"
 
 
 # Observing calls takes time, and what "leak" enters "rrr" enters too.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["genes", "r2", "spectrum", "rrr", "silent"])
-def test_every_module_behind_the_tables_is_declared(mini, name):
+def test_what_the_tables_run_is_in_their_fingerprint(mini, name):
     genes = tuple(mini.counts.columns[:N_GENES])
     step = patchseq_results.STEPS[name]
-    assert modules_entered(lambda: step(mini, genes, 1)) <= set(patchseq_results.MODULES)
+    assert definitions_entered(lambda: step(mini, genes, 1)) <= set(
+        reachable(patchseq_results.ROOTS)
+    )
 
 
 def test_stored_tables_have_what_the_chapter_needs():

@@ -1,9 +1,9 @@
 """The theory studies as an experiment: pure cells, declared code, replay, and the stored rows."""
 
 import pytest
-from toy_experiment import modules_entered
+from toy_experiment import definitions_entered
 
-from steinsdr.experiments.fingerprint import modules
+from steinsdr.experiments.fingerprint import definitions
 from steinsdr.experiments.replay import replay, stored_row
 from steinsdr.experiments.runner import run
 from steinsdr.experiments.store import Store
@@ -69,16 +69,20 @@ def test_cells_that_share_a_fit_are_grouped():
 
 
 @pytest.mark.parametrize("family", SMALL)
-def test_every_module_a_study_enters_is_declared(family):
+def test_what_a_study_runs_is_in_its_fingerprint(family):
     if family == "score-network":
         pytest.importorskip("torch")
     cell = TheoryCell(*SMALL[family], 0)
     assert computed([cell])  # once unobserved: imports are not calls
-    entered = modules_entered(lambda: computed([cell]))
-    declared = set(modules(family, "theory"))
-    entered -= {"experiments/theory", "experiments/threads"}
-    assert entered <= declared
-    assert not {m for m in declared if m.startswith("theory/")} - entered
+    entered = definitions_entered(lambda: computed([cell]))
+    entered -= {
+        "steinsdr.experiments.theory:Theory",
+        "steinsdr.experiments.theory_cells:TheoryGroup",
+        "steinsdr.experiments.theory_cells:TheoryCell",
+        "steinsdr.experiments.theory_cells:group_cells",
+        "steinsdr.experiments.threads:one_thread",
+    }
+    assert entered <= definitions(family, "theory")
 
 
 def test_run_and_replay(tmp_path):

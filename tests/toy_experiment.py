@@ -9,9 +9,7 @@ import os
 import signal
 import sys
 from dataclasses import fields
-from pathlib import Path
 
-import steinsdr
 from steinsdr.experiments import Experiment
 from steinsdr.experiments.cells import Design
 from steinsdr.experiments.runner import run
@@ -58,15 +56,16 @@ class Deadly(Experiment):
 DEADLY = Deadly(**{field.name: getattr(TOY1, field.name) for field in fields(TOY1)})
 
 
-def modules_entered(function):
-    """Call a function; return the modules of the package in which it called something."""
-    package = Path(steinsdr.__file__).parent
+def definitions_entered(function):
+    """Call a function; return the package's functions and classes it ran, as "module:name"."""
     entered = set()
 
     def observe(frame, event, _):
-        path = Path(frame.f_code.co_filename)
-        if event == "call" and package in path.parents and frame.f_code.co_name != "__init__":
-            entered.add(path.relative_to(package).with_suffix("").as_posix())
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module.startswith("steinsdr"):
+            name = frame.f_code.co_qualname.partition(".")[0]
+            if not name.startswith(("<", "__create_fn__")):  # what dataclasses make
+                entered.add(f"{module}:{name}")
 
     sys.setprofile(observe)
     try:

@@ -12,7 +12,6 @@ from typing import Any
 
 from .. import __version__
 from .cells import Row
-from .fingerprint import modules
 from .grid import Experiment
 from .store import atomic_write, locked
 
@@ -109,7 +108,6 @@ class Manifest:
                     entry["code"] = before["code"]  # a later version, found equal to this one
                 method = self.experiment.methods[name]
                 entry["note"] = method.note
-                entry["modules"] = modules(method.family, self.experiment.measure)
                 entry["tolerance"] = self.experiment.tolerance(name)
                 history = [h for h in before.get("found_equal", []) if h["code"] != entry["code"]]
                 if before and before["code"] != entry["code"]:
