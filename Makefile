@@ -48,12 +48,12 @@ book: install  ## Execute the notebooks, build the book in _build/html and check
 	$(BIN)/python tests/check_browser.py _build/html --screenshots _build/screenshots $(BROWSER_ARGS)
 
 notebooks: install  ## Execute all notebooks in place, after results or code changed
-	@$(BIN)/python -m steinsdr.notebook notebooks/*.ipynb
+	@$(BIN)/python -m steinsdr.paper.notebook notebooks/*.ipynb
 
 results: install  ## Bring ledger, claims and notebooks up to date, after new rows
 	$(BIN)/python -m steinsdr ledger
-	$(BIN)/python -m steinsdr.theory.claims
-	@$(BIN)/python -m steinsdr.notebook notebooks/*.ipynb
+	$(BIN)/python -m steinsdr.paper.claims
+	@$(BIN)/python -m steinsdr.paper.notebook notebooks/*.ipynb
 
 lab: install  ## Open the notebooks in JupyterLab
 	$(BIN)/jupyter lab notebooks/01_quickstart.ipynb

@@ -8,8 +8,7 @@ draws it, :mod:`steinsdr.scores` estimates the score, :mod:`steinsdr.moments` th
 
 __version__ = "0.1.0"
 
-from .estimator import SteinSDR
+from .estimator import LabeledOnly, SteinSDR
 from .rank import AdaptiveRank, HardThreshold
-from .semisupervised import LabeledOnly
 
 __all__ = ["AdaptiveRank", "HardThreshold", "LabeledOnly", "SteinSDR", "__version__"]

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .batch.command import add_command as add_book_command
+from .paper.batch import add_command as add_book_command
 from .report.command import add_command as add_fit_command
 
 if TYPE_CHECKING:
-    from .experiments import Experiment
+    from .paper.study import Experiment
 
 __all__ = ["main"]
 
@@ -121,16 +121,16 @@ def _check_folder(path: str | None, option: str) -> None:
 
 
 def _experiment(name: str) -> Experiment:
-    from ._validation import check_choice
-    from .experiments import EXPERIMENTS
+    from ._base import check_choice
+    from .paper.registry import EXPERIMENTS
 
     return EXPERIMENTS[check_choice(name, "experiment", EXPERIMENTS)]
 
 
 def _run(options: argparse.Namespace) -> int:
-    from ._validation import check_integer
-    from .experiments import parse_only
-    from .experiments.runner import run
+    from ._base import check_integer
+    from .paper.run import run
+    from .paper.study import parse_only
 
     experiment = _experiment(options.experiment)
     cells = experiment.cells(options.profile, parse_only(options.only))
@@ -157,9 +157,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from .experiments.manifest import Manifest
-    from .experiments.replay import replay, stored_row
-    from .experiments.store import Store
+    from .paper.provenance import Manifest, replay, stored_row
+    from .paper.store import Store
 
     experiment = _experiment(options.experiment)
     given = {name: getattr(options, name) for name in KEYS}
@@ -173,8 +172,8 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from .experiments.runner import check_code
-    from .experiments.store import Store
+    from .paper.run import check_code
+    from .paper.store import Store
 
     experiment = _experiment(options.experiment)
     if not Store(experiment, options.results).read():
@@ -191,14 +190,14 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from .experiments.status import status
+    from .paper.provenance import status
 
     print(status(options.results))
     return 0
 
 
 def _ledger(options: argparse.Namespace) -> int:
-    from .ledger import Ledger
+    from .paper.ledger import Ledger
 
     _check_folder(options.paper, "--paper")
     ledger = Ledger.build(options.results, options.paper)
@@ -209,11 +208,11 @@ def _ledger(options: argparse.Namespace) -> int:
 
 
 def _patchseq(options: argparse.Namespace) -> int:
-    from ._validation import check_integer
-    from .datasets import load_patchseq
-    from .experiments.threads import one_thread
-    from .patchseq_chapter import Chapter
-    from .patchseq_results import make
+    from ._base import check_integer
+    from .paper.patchseq import load_patchseq
+    from .paper.patchseq_chapter import Chapter
+    from .paper.patchseq_results import make
+    from .paper.provenance import one_thread
     from .plotting import use_style
 
     use_style()

@@ -1,7 +1,8 @@
-r"""SteinSDR: score, cross-moment, singular vectors, rank, as a scikit-learn transformer."""
+"""Warnings about data on which the cross-moment shows something other than directions."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,20 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
     TransformerMixin,
     clone,
 )
+from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ._advice import (
-    warn_if_nothing_stands_out,
-    warn_if_off_centre,
-    warn_if_responses_differ,
-    warn_if_units_differ,
-)
-from ._validation import (
+from ._base import (
     check_choice,
     check_integer,
     check_matrix,
@@ -33,10 +31,160 @@ from ._validation import (
     varying_columns,
 )
 from .moments import cross_moment
-from .rank import AdaptiveRank, RankRule
+from .rank import AdaptiveRank, RankRule, RankSelection
 from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
 
-__all__ = ["SteinSDR"]
+__all__ = [
+    "LabeledOnly",
+    "SteinSDR",
+    "units_differ",
+    "warn_if_nothing_stands_out",
+    "warn_if_off_centre",
+    "warn_if_responses_differ",
+    "warn_if_units_differ",
+]
+
+
+MEAN_LIMIT = 0.5  # of the mean's part in the cross-moment, against the largest singular value
+UNITS_LIMIT = 10.0
+
+
+def warn_if_off_centre(scores: NDArray, Y: NDArray, M: NDArray, *, stacklevel: int) -> None:
+    r"""Warn if :math:`\bar s \bar y^\top`, zero for the true score, is a large part of M (p, q)."""
+    part = np.outer(scores.mean(axis=0), Y.mean(axis=0))
+    size = np.linalg.norm(part)  # of rank one: its only singular value
+    rest = np.linalg.norm(M - part, ord=2)
+    if size > MEAN_LIMIT * rest:
+        warnings.warn(
+            f"y: the mean of the responses adds {size:.2g} to a cross-moment whose largest "
+            f"singular value is {rest:.2g} without it. What it adds is noise; pass center=True.",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_if_nothing_stands_out(selection: RankSelection, *, stacklevel: int) -> None:
+    """Warn if the largest singular value stays below its threshold; a direction is kept still."""
+    thresholds = getattr(selection, "thresholds", None)  # a user's own rule may have none
+    if thresholds is None or selection.singular_values[0] > thresholds[0]:
+        return
+    warnings.warn(
+        f"rank: no direction stands out, the largest singular value is "
+        f"{selection.singular_values[0]:.2g} and its threshold {thresholds[0]:.2g}. One "
+        "direction is kept all the same; do not trust it.",
+        stacklevel=stacklevel + 1,
+    )
+
+
+def warn_if_units_differ(X: NDArray, *, stacklevel: int) -> None:
+    """Warn if the columns of X (n, p) differ so much in spread that the smallest decide."""
+    if units_differ(X):
+        warnings.warn(
+            f"X: the spreads of the columns differ by more than a factor of {UNITS_LIMIT:.0f}, and "
+            "directions follow the smallest. Standardize the columns first, for example with a "
+            "StandardScaler in a pipeline, unless the units are meant.",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_if_responses_differ(Y: NDArray, n_components: int, *, stacklevel: int) -> None:
+    """Warn if the columns of Y (n, q) differ so much in spread that the largest decide.
+
+    With as many directions as responses nothing is left to decide.
+    """
+    if n_components < Y.shape[1] and units_differ(Y):
+        warnings.warn(
+            f"y: the spreads of the responses differ by more than a factor of {UNITS_LIMIT:.0f}, "
+            "and directions follow the largest. Standardize y first, unless the units are meant.",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def units_differ(X: NDArray) -> bool:
+    """Return whether columns differ tenfold in spread, by standard deviation and by quartiles.
+
+    Both must: heavy tails alone make standard deviations differ, and many equal values quartiles.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> units_differ(X), units_differ(X * [1.0, 100.0])
+    (False, True)
+    """
+    low, high = np.quantile(X, [0.25, 0.75], axis=0)
+    spreads = (X.std(axis=0), (high - low)[high > low])
+    return all(s.size > 0 and s.max() > UNITS_LIMIT * s.min() for s in spreads)
+
+
+# A regressor that skips unlabeled rows, so that partly labeled data go through a Pipeline.
+
+
+class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Fit and score a regressor on the rows whose responses are not all NaN.
+
+    :class:`steinsdr.SteinSDR` learns its score from unlabeled rows too; the regressor after it
+    must not see them. With this wrapper, and its ``score``, ``cross_val_score`` runs on data where
+    most rows of Y are NaN.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        None is ``LinearRegression()``.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from steinsdr import SteinSDR
+    >>> from steinsdr.simulation import simulate
+    >>> data = simulate("isotropic", n=200, p=5)
+    >>> Y = data.Y.copy()
+    >>> Y[::2] = np.nan
+    >>> pipe = make_pipeline(SteinSDR(3, config="full"), LabeledOnly())
+    >>> bool(np.isfinite(cross_val_score(pipe, data.X, Y, cv=3)).all())
+    True
+    """
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the regressor on the labeled rows."""
+        points, responses = self._labeled(validate_data(self, X, dtype=np.float64), y)
+        base = LinearRegression() if self.estimator is None else clone(self.estimator)
+        self.estimator_ = base.fit(points, responses)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted regressor."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Return the fitted regressor's score on the labeled rows."""
+        check_is_fitted(self, "estimator_")
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        if sample_weight is not None:
+            mask = split_labeled(check_responses(y, n_rows=len(points)))
+            sample_weight = _check_sample_weight(sample_weight, points)[mask]
+        return self.estimator_.score(*self._labeled(points, y), sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @staticmethod
+    def _labeled(points: NDArray, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        responses = check_responses(y, n_rows=len(points), name="y")
+        mask = split_labeled(responses, name="y")
+        if not mask.any():
+            raise ValueError("y has no labeled row: every row is NaN.")
+        targets = responses[mask]
+        return points[mask], targets.ravel() if np.asarray(y).ndim == 1 else targets
+
+
+# SteinSDR: score, cross-moment, singular vectors, rank, as a scikit-learn transformer.
+
 
 CONFIGS = ("sup", "split", "full")
 

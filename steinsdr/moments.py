@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._validation import check_matrix, check_not_constant, check_same_rows
+from ._base import check_matrix, check_not_constant, check_same_rows
 
 __all__ = ["SteinDiagnostics", "cross_moment", "stein_diagnostics"]
 

@@ -12,8 +12,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
-from .rank import RankSelection
-from .tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT
+from .rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, RankSelection
 
 __all__ = [
     "METHOD_COLORS",
@@ -185,7 +184,7 @@ def plot_tails(frame: pd.DataFrame, axes: NDArray | None = None) -> NDArray:
     Parameters
     ----------
     frame : DataFrame with columns law, n, skewness, kurtosis
-        One row per data set, from :func:`steinsdr.tails.tail_check`.
+        One row per data set, from :func:`steinsdr.rank.tail_check`.
     """
     axes = plt.subplots(1, 2, figsize=(9, 3.6))[1] if axes is None else axes
     limits = {"skewness": SKEWNESS_LIMIT, "kurtosis": KURTOSIS_LIMIT}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, subspace_angles
 
-from ._validation import check_matrix
+from ._base import check_matrix
 
 __all__ = [
     "chance_distance",

@@ -17,7 +17,7 @@ from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_notebook
 
 from steinsdr.__main__ import main
-from steinsdr.batch import fits, kept, notebook_parameters, plan, read_profile
+from steinsdr.paper.batch import fits, kept, notebook_parameters, plan, read_profile
 
 PARAMETERS = 'n: int = 3  # size\nlabels: list[str] = ["a"]  # names\nlam: float = 0.5  # weight'
 
@@ -110,7 +110,7 @@ def test_resume_keeps_what_is_good(folder, tmp_path, monkeypatch):
     package = tmp_path / "package" / "code.py"
     package.parent.mkdir()
     package.touch()
-    monkeypatch.setattr("steinsdr.batch.runner.PACKAGE", package.parent)
+    monkeypatch.setattr("steinsdr.paper.batch.PACKAGE", package.parent)
     assert book(folder, "--only", "good") == 0
     assert book(folder, "--only", "good", "--resume") == 0
     (row,) = summary(folder)
@@ -210,7 +210,7 @@ def test_wrong_requests_are_one_clear_line(folder, arguments, words, capsys):
 
 
 def test_papermill_is_asked_for(folder, monkeypatch, capsys):
-    monkeypatch.setattr("steinsdr.batch.command.find_spec", lambda name: None)
+    monkeypatch.setattr("steinsdr.paper.batch.find_spec", lambda name: None)
     assert book(folder) == 2
     assert "pip install 'steinsdr[book]'" in capsys.readouterr().err
 

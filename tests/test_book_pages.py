@@ -16,10 +16,10 @@ from conftest import ROOT
 from matplotlib.testing.compare import compare_images
 
 import steinsdr
-import steinsdr.notebook
+import steinsdr.paper.notebook
 from steinsdr import SteinSDR
 from steinsdr.__main__ import main
-from steinsdr.experiments.methods import METHODS, PAPER_METHODS
+from steinsdr.paper.methods import METHODS, PAPER_METHODS
 from steinsdr.rank import AdaptiveRank
 from steinsdr.simulation import LAWS, simulate
 
@@ -52,7 +52,7 @@ def test_code_cells_are_found():
 @pytest.mark.parametrize("page", COMPUTED)
 def test_code_runs_and_glues_what_the_text_uses(page, monkeypatch):
     glued = {}
-    monkeypatch.setattr(steinsdr.notebook, "glue", glued.__setitem__)
+    monkeypatch.setattr(steinsdr.paper.notebook, "glue", glued.__setitem__)
     monkeypatch.chdir(BOOK)
     scope = {"__name__": "page"}
     for cell in code(page):

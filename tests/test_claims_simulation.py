@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from steinsdr import plotting_tables
-from steinsdr.claims_simulation import CLAIMS
-from steinsdr.ledger import Ledger
-from steinsdr.ledger_entries import entries_html, repetition_counts
+from steinsdr.paper import figures_tables
+from steinsdr.paper.claims_simulation import CLAIMS
+from steinsdr.paper.ledger import Ledger
+from steinsdr.paper.pages import entries_html, repetition_counts
+from steinsdr.paper.sentences import CORE, NN, TRE, beats_baselines, judge, judge_all
 from steinsdr.plotting import METHOD_STYLES
-from steinsdr.sentences import CORE, NN, TRE, beats_baselines, judge, judge_all
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def test_missing_cells_give_no_verdict(cells):
 def test_printed_table_marks_agreement(cells):
     few = cells["method"].eq("NN-full") & cells["n"].isin([50, 100])
     some = cells.assign(reps=cells["reps"].mask(few, 3))
-    frame = plotting_tables.printed_table(some, "table1", "ar1")
+    frame = figures_tables.printed_table(some, "table1", "ar1")
     assert frame.shape == (10, 5)
     assert frame.loc["TRE-sup", "n = 50"] == "1.834 (0.079) | 1.834 (0.079) ✓"
     assert frame.loc["NN-full", "n = 50"].endswith(" (✓)")
@@ -178,7 +178,7 @@ def test_printed_table_marks_agreement(cells):
     assert page.count("<small>") == 40
     assert "1.834 (0.079) ✓<br/><small>1.834 (0.079)</small>" in page
     with pytest.raises(ValueError, match="law is 'normal'"):
-        plotting_tables.printed_table(cells, "table1", "normal")
+        figures_tables.printed_table(cells, "table1", "normal")
 
 
 def test_repetitions_are_counted_where_something_was_computed(cells):
@@ -192,7 +192,7 @@ def test_repetitions_are_counted_where_something_was_computed(cells):
 
 @pytest.mark.parametrize("table", ["table1", "table2"])
 def test_figures_show_every_law_and_method(cells, table):
-    fig = plotting_tables.plot_table(cells, table)
+    fig = figures_tables.plot_table(cells, table)
     assert len(fig.axes) == 4
     assert all(len(ax.get_lines()) == 10 for ax in fig.axes)
     points = [c for c in fig.axes[0].collections if len(c.get_offsets()) > 1]
@@ -201,10 +201,10 @@ def test_figures_show_every_law_and_method(cells, table):
     styles = [(line.get_linestyle(), line.get_marker()) for line in fig.legends[0].get_lines()]
     assert len(set(styles)) == 10, "methods can be told apart without colour"
     assert styles == [METHOD_STYLES[t.get_text()] for t in fig.legends[0].get_texts()]
-    some = plotting_tables.plot_table(cells, table, ["SIR"])
+    some = figures_tables.plot_table(cells, table, ["SIR"])
     assert all(len(ax.get_lines()) == 1 for ax in some.axes)
     with pytest.raises(ValueError, match="methods has"):
-        plotting_tables.plot_table(cells, table, ["PCA"])
+        figures_tables.plot_table(cells, table, ["PCA"])
     plt.close("all")
 
 
@@ -213,7 +213,7 @@ def test_agreement_outlines_what_differs(cells):
     some.loc[some.index[0], "verdict"] = "differs"
     some.loc[some.index[1], "verdict"] = "missing"
     some.loc[some.index[2], "reps"] = 9
-    ax = plotting_tables.plot_agreement(some, "table1")
+    ax = figures_tables.plot_agreement(some, "table1")
     boxes = [patch for patch in ax.patches if isinstance(patch, plt.Rectangle)]
     assert len(boxes) == 2
     assert [bool(box.get_hatch()) for box in boxes] == [False, True]

@@ -95,7 +95,7 @@ def test_trouble_of_the_machine_is_not_taken_for_another_number(
     def fails(*_, **__):
         raise trouble
 
-    monkeypatch.setattr("steinsdr.experiments.runner.run", fails)
+    monkeypatch.setattr("steinsdr.paper.run.run", fails)
     assert main(["run", "table1", *TINY, *folder]) == 2, "1 means that a replay differs"
     assert capsys.readouterr().err.count("\n") == 1
 

@@ -13,9 +13,9 @@ import pytest
 from conftest import ROOT
 from patchseq_miniature import DRIVERS, FAMILIES, write_miniature
 
-from steinsdr import datasets
-from steinsdr.datasets import DATA_VARIABLE, PATCHSEQ_FILES, PATCHSEQ_URL, load_patchseq
-from steinsdr.plotting_patchseq import FAMILY_COLORS
+from steinsdr.paper import patchseq
+from steinsdr.paper.figures_patchseq import FAMILY_COLORS
+from steinsdr.paper.patchseq import DATA_VARIABLE, PATCHSEQ_FILES, PATCHSEQ_URL, load_patchseq
 
 REAL = Path(os.environ.get(DATA_VARIABLE, ROOT.parent / "shared" / "data")) / "m1_patchseq"
 
@@ -42,7 +42,7 @@ def known_sums(folder, monkeypatch):
     sums = {
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in PATCHSEQ_FILES
     }
-    monkeypatch.setattr(datasets, "PATCHSEQ_FILES", sums)
+    monkeypatch.setattr(patchseq, "PATCHSEQ_FILES", sums)
     return sums
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from steinsdr.evaluation import evaluate_reduction, evaluate_reductions
+from steinsdr.paper.network import evaluate_reduction, evaluate_reductions
 
 QUICK = {"epochs": 25, "random_state": 0}
 

@@ -16,20 +16,17 @@ import pytest
 from toy_experiment import DEADLY, TOY1, TOY2, definitions_entered
 
 from steinsdr import SteinSDR
-from steinsdr.experiments import TABLE1, TABLE2, parse_only
-from steinsdr.experiments import fingerprint as fingerprint_module
-from steinsdr.experiments.cells import Cell, Row, compute, group_cells
-from steinsdr.experiments.fingerprint import code_hash, definitions, fingerprint
-from steinsdr.experiments.methods import METHODS, PAPER_METHODS
-from steinsdr.experiments.replay import replay, replay_sample, spread, stored_row
-from steinsdr.experiments.runner import check_code, run
-from steinsdr.experiments.scorefits import ScoreCache, ScoreFit
-from steinsdr.experiments.store import Store
-from steinsdr.experiments.threads import one_thread
+from steinsdr.paper import fingerprint as fingerprint_module
+from steinsdr.paper.fingerprint import code_hash, definitions, fingerprint
+from steinsdr.paper.methods import METHODS, PAPER_METHODS
+from steinsdr.paper.provenance import one_thread, replay, replay_sample, spread, stored_row
+from steinsdr.paper.run import check_code, run
+from steinsdr.paper.simulations import Cell, Row, ScoreCache, ScoreFit, compute, group_cells
+from steinsdr.paper.store import Store
+from steinsdr.paper.study import TABLE1, TABLE2, parse_only
 from steinsdr.rank import AdaptiveRank
 from steinsdr.scores import DenoisingScore, TikhonovScore
-from steinsdr.simulation import simulate
-from steinsdr.streams import stream_seed
+from steinsdr.simulation import simulate, stream_seed
 from steinsdr.subspace import procrustes_distance
 
 TOY = Path(__file__).parent / "toy_experiment.py"
@@ -526,7 +523,7 @@ def test_fingerprint_is_that_of_the_code_at_the_start(tmp_path):
     code = (
         "from pathlib import Path\n"
         "import steinsdr\n"
-        "from steinsdr.experiments.fingerprint import PACKAGE, fingerprint\n"
+        "from steinsdr.paper.fingerprint import PACKAGE, fingerprint\n"
         f"assert PACKAGE == Path({str(package)!r}), PACKAGE\n"
         "path = PACKAGE / 'baselines' / 'sir.py'\n"
         "path.write_text(path.read_text().replace('class SIR(D', 'class SIR(str, D'))\n"
@@ -543,13 +540,13 @@ def test_fingerprint_is_that_of_the_code_at_the_start(tmp_path):
 
 # They say which cells are computed, and how many at once.
 WITHOUT_NUMBERS = {
-    "steinsdr.experiments.cells:Group",
-    "steinsdr.experiments.cells:group_cells",
-    "steinsdr.experiments.cells:score_fit",
-    "steinsdr.experiments.fingerprint:fingerprint",
-    "steinsdr.experiments.scorefits:ScoreCache",
-    "steinsdr.experiments.threads:one_thread",
-    "steinsdr.experiments.grid:Experiment",
+    "steinsdr.paper.simulations:Group",
+    "steinsdr.paper.simulations:group_cells",
+    "steinsdr.paper.simulations:score_fit",
+    "steinsdr.paper.fingerprint:fingerprint",
+    "steinsdr.paper.simulations:ScoreCache",
+    "steinsdr.paper.provenance:one_thread",
+    "steinsdr.paper.study:Experiment",
     "steinsdr.rank:AdaptiveRank",  # made, but not asked where r is known
 }
 

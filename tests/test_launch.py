@@ -18,12 +18,14 @@ import yaml
 from conftest import ROOT
 from packaging.requirements import Requirement
 
-from steinsdr._launch_buttons import keep_on_notebooks
-from steinsdr.notebook import REPOSITORY, SETUP, glue
+from steinsdr.paper.notebook import REPOSITORY, SETUP, glue
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text())
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from launch_buttons import keep_on_notebooks  # noqa: E402
 
 MODULES = {"scikit-learn": "sklearn"}  # import names that are not the package's
 

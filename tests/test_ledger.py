@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from steinsdr.experiments import EXPERIMENTS, TABLE1
-from steinsdr.experiments.cells import Row
-from steinsdr.experiments.manifest import Manifest
-from steinsdr.experiments.store import Store
-from steinsdr.ledger import COLUMNS, Ledger, compare, load_paper
-from steinsdr.ledger_order import bold_entries, rankings
+from steinsdr.paper.ledger import COLUMNS, Ledger, bold_entries, compare, load_paper, rankings
+from steinsdr.paper.provenance import Manifest
+from steinsdr.paper.registry import EXPERIMENTS
+from steinsdr.paper.simulations import Row
+from steinsdr.paper.store import Store
+from steinsdr.paper.study import TABLE1
 
 PAPER = ROOT / "book" / "paper"
 RESULTS = ROOT / "book" / "results"

@@ -12,11 +12,11 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import ROOT
 
-from steinsdr import ledger_page, provenance
-from steinsdr.experiments import EXPERIMENTS
-from steinsdr.ledger import COLUMNS
 from steinsdr.moments import cross_moment
-from steinsdr.plotting_method import plane_example, plot_steps
+from steinsdr.paper import pages
+from steinsdr.paper.figures_method import plane_example, plot_steps
+from steinsdr.paper.ledger import COLUMNS
+from steinsdr.paper.registry import EXPERIMENTS
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def cells():
 
 
 def test_counts_add_up(cells):
-    counts = ledger_page.verdict_counts(cells)
+    counts = pages.verdict_counts(cells)
     assert list(counts.index) == ["SIR", "MLP", "all"]
     assert list(counts.columns.levels[0]) == ["Table 1", "Table 2", "Table 9"]
     assert counts.loc["all"].sum() == len(cells)
@@ -41,7 +41,7 @@ def test_counts_add_up(cells):
 
 
 def test_html_has_every_cell_once(cells):
-    page = BeautifulSoup(ledger_page.ledger_html(cells), "html.parser")
+    page = BeautifulSoup(pages.ledger_html(cells), "html.parser")
     titles = [summary.get_text() for summary in page.select("summary")]
     assert titles[0] == "Table 1: 2 cells, 1 agrees, 1 missing"
     assert len(titles) == 3
@@ -55,16 +55,16 @@ def test_html_has_every_cell_once(cells):
 
 
 def test_choices_are_those_of_the_style_sheet(cells):
-    page = BeautifulSoup(ledger_page.ledger_html(cells), "html.parser")
+    page = BeautifulSoup(pages.ledger_html(cells), "html.parser")
     values = [choice["value"] for choice in page.select("input")]
-    assert values == ["all", *ledger_page.VERDICTS]
+    assert values == ["all", *pages.VERDICTS]
     style = (ROOT / "book" / "_static" / "custom.css").read_text()
-    for verdict in ledger_page.VERDICTS:
+    for verdict in pages.VERDICTS:
         assert f'.ledger:has(input[value="{verdict}"]:checked) tbody tr:not(.{verdict})' in style
 
 
 def test_folded_table_escapes_and_names(cells):
-    page = BeautifulSoup(ledger_page.folded_html(cells.tail(1), "x < y"), "html.parser")
+    page = BeautifulSoup(pages.folded_html(cells.tail(1), "x < y"), "html.parser")
     assert page.summary.get_text() == "x < y (1)"
     heads = [head.get_text() for head in page.select("th")]
     assert heads[:4] == ["table", "cell", "method", "paper mean"]
@@ -75,17 +75,17 @@ def test_differences_share_their_note(cells):
     differing = cells[cells["verdict"] == "differs"]
     twice = pd.concat([differing, differing.assign(cell="other")]).assign(note="")
     twice.loc[twice["table"] == "table9", "note"] = "x < y"
-    page = BeautifulSoup(ledger_page.differences_html(twice), "html.parser")
+    page = BeautifulSoup(pages.differences_html(twice), "html.parser")
     assert [term.get_text() for term in page.select("dt")] == ["Table 2, SIR", "Table 9, MLP"]
     assert len(page.select("li")) == len(twice)
     texts = [entry.get_text() for entry in page.select("dd")]
     assert texts[0].startswith("cause not known")
     assert texts[1].startswith("x < y")
-    assert ledger_page.differences_html(twice.head(0)) == "<p>None.</p>"
+    assert pages.differences_html(twice.head(0)) == "<p>None.</p>"
 
 
 def test_figure_shows_every_computed_cell(cells):
-    ax = ledger_page.plot_z(cells, limit=8.0)
+    ax = pages.plot_z(cells, limit=8.0)
     inside, outside = [], []
     for points in ax.collections:
         offsets = np.asarray(points.get_offsets())
@@ -110,12 +110,12 @@ def manifest(rows, **changes):
 def test_rows_against_the_wanted(tmp_path):
     (tmp_path / "table1.manifest.json").write_text(manifest({"SIR": 7, "csOPG-raw": 2}))
     (tmp_path / "table9.manifest.json").write_text(manifest({"SIR": 3}))
-    rows = provenance.rows_table(tmp_path)
+    rows = pages.rows_table(tmp_path)
     wanted = len(EXPERIMENTS["table1"].cells("paper", {"method": ["SIR"]}))
     assert rows.loc["SIR"].tolist() == [f"7 of {wanted}", "3"]
     assert rows.loc["csOPG-raw"].tolist() == ["2", ""]
     assert rows.loc["TRE-sup", "Table 1"].startswith("0 of ")
-    computing = provenance.computing_table(tmp_path)
+    computing = pages.computing_table(tmp_path)
     assert computing["rows"].tolist() == [9, 3]
     assert computing["hours on one core"].tolist() == [2.0, 2.0]
 
@@ -123,10 +123,10 @@ def test_rows_against_the_wanted(tmp_path):
 def test_manifest_without_totals_is_left_out(tmp_path):
     (tmp_path / "table1.manifest.json").write_text(manifest({"SIR": 7}))
     (tmp_path / "table2.manifest.json").write_text('{"methods": {}}')
-    assert list(provenance.load_manifests(tmp_path)) == ["table1"]
+    assert list(pages.load_manifests(tmp_path)) == ["table1"]
     (tmp_path / "table1.manifest.json").unlink()
     with pytest.raises(ValueError, match=r"has 1 file\(s\).*none with totals"):
-        provenance.load_manifests(tmp_path)
+        pages.load_manifests(tmp_path)
 
 
 # The picture of the method.

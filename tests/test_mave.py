@@ -10,10 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr.baselines import CSOPG, KSIR
-from steinsdr.baselines._opg import LocalGradients, anchor_points
-from steinsdr.baselines._prepare import (
+from steinsdr.baselines.mave import (
     IndicatorResponses,
+    LocalGradients,
     _indicators,
+    anchor_points,
     distance_correlations,
 )
 from steinsdr.simulation import simulate
@@ -121,7 +122,7 @@ def test_local_gradients_are_the_textbook_regressions():
 def test_large_problems_give_the_same_in_pieces(monkeypatch):
     X, Y = data(120, 8)
     whole = CSOPG(max_dim=3).fit(X, Y)
-    monkeypatch.setattr("steinsdr.baselines._opg._TABLE_LIMIT", 5000)
+    monkeypatch.setattr("steinsdr.baselines.mave._TABLE_LIMIT", 5000)
     pieces = CSOPG(max_dim=3).fit(X, Y)
     assert angle(whole.directions_path_[3], pieces.directions_path_[3]) < 1e-8
 

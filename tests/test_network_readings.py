@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from steinsdr.experiments.methods import METHODS
-from steinsdr.ledger import Ledger
-from steinsdr.network_readings import READINGS, plot_readings, readings_table
+from steinsdr.paper.ledger import Ledger
+from steinsdr.paper.methods import METHODS
+from steinsdr.paper.network_readings import READINGS, plot_readings, readings_table
 from steinsdr.scores import DenoisingScore
 
 

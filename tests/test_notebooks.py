@@ -10,7 +10,7 @@ import yaml
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from steinsdr.notebook import SETUP, insert_setup, main
+from steinsdr.paper.notebook import SETUP, insert_setup, main
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -37,7 +37,7 @@ def contract_violations(notebook):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     setup = [(cell.source == SETUP, "remove-cell" in tags(cell)) for cell in code[:1]]
     if setup != [(True, True)] or sum("steinsdr-book" in cell.source for cell in code) != 1:
-        yield "its first code cell is not the setup: python -m steinsdr.notebook --setup-only"
+        yield "its first code cell is not the setup: python -m steinsdr.paper.notebook --setup-only"
     own = code[1:]  # the setup is the same everywhere and does not count
     lines = sum(bool(line.strip()) for cell in own for line in cell.source.splitlines())
     if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):

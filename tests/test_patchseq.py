@@ -16,23 +16,23 @@ from sklearn.base import clone
 
 from steinsdr import AdaptiveRank, SteinSDR
 from steinsdr.baselines import CSOPG, KSIR, SIR, DominanceRank, MLPDirections
-from steinsdr.datasets import DATA_VARIABLE, load_patchseq
-from steinsdr.evaluation import evaluate_reduction
-from steinsdr.patchseq import (
+from steinsdr.paper.figures_patchseq import bibiplot, correlations, plot_r2
+from steinsdr.paper.network import evaluate_reduction, r2_table
+from steinsdr.paper.patchseq import (
+    DATA_VARIABLE,
     MAX_RANK,
     Reduction,
     evaluate_methods,
     fit_reduction,
     linear_errors,
     linear_reductions,
+    load_patchseq,
     select_genes,
     table3_split,
 )
-from steinsdr.plotting_patchseq import bibiplot, correlations, plot_r2
-from steinsdr.prediction import r2_table
-from steinsdr.reduced_rank import ReducedRankRegression
+from steinsdr.paper.reduced_rank import ReducedRankRegression
 from steinsdr.scores import TikhonovScore
-from steinsdr.streams import stream_seed
+from steinsdr.simulation import stream_seed
 
 REAL = Path(os.environ.get(DATA_VARIABLE, ROOT.parent / "shared" / "data")) / "m1_patchseq"
 PARTS = ("labeled", "unlabeled", "fit", "test")

@@ -15,17 +15,13 @@ from conftest import ROOT
 from patchseq_miniature import DRIVERS, write_miniature
 from toy_experiment import definitions_entered
 
-from steinsdr import claims_patchseq, patchseq_results, plotting_genes, plotting_table3
-from steinsdr.comparisons import TEST_PER_TRAIN, paired_differences, pooled_differences
-from steinsdr.datasets import DATA_VARIABLE, load_patchseq
-from steinsdr.evaluation import evaluate_reduction, watch_reductions
-from steinsdr.experiments.fingerprint import code_hash, reachable
-from steinsdr.ledger import Ledger
-from steinsdr.patchseq import N_GENES
-from steinsdr.patchseq_chapter import Chapter
-from steinsdr.prediction import predict_from_reductions
-from steinsdr.preprocessing import CPMLog
-from steinsdr.sentences import judge, judge_all
+from steinsdr.paper import claims_patchseq, figures_patchseq, figures_tables, patchseq_results
+from steinsdr.paper.fingerprint import code_hash, reachable
+from steinsdr.paper.ledger import TEST_PER_TRAIN, Ledger, paired_differences, pooled_differences
+from steinsdr.paper.network import evaluate_reduction, predict_from_reductions, watch_reductions
+from steinsdr.paper.patchseq import DATA_VARIABLE, N_GENES, CPMLog, load_patchseq
+from steinsdr.paper.patchseq_chapter import Chapter
+from steinsdr.paper.sentences import judge, judge_all
 
 RESULTS = ROOT / "book" / "results"
 
@@ -270,30 +266,30 @@ def test_paired_differences_by_hand():
 
 def test_figures_of_table_3(own):
     extras = own.iloc[:0].assign(measure=pd.Series(dtype=str))
-    fig = plotting_table3.plot_errors(own, extras)
+    fig = figures_tables.plot_errors(own, extras)
     assert [ax.get_title() for ax in fig.axes] == ["train ratio 0.6", "train ratio 0.8"]
     assert len(fig.axes[0].lines) >= 10
-    assert len(plotting_table3.plot_ranks(own).get_xticklabels()) == 10
-    table = plotting_table3.printed_table3(own, 0.8)
+    assert len(figures_tables.plot_ranks(own).get_xticklabels()) == 10
+    table = figures_tables.printed_table3(own, 0.8)
     assert table.shape == (10, 10)
     assert table.loc["MLP", ("γ = 0.1", "rank")] == "12.0 | 12.0 ✓"
     assert set(table[("", "parts")]) == {"100"}
     with pytest.raises(ValueError, match=r"train_ratio is 0\.5"):
-        plotting_table3.printed_table3(own, 0.5)
+        figures_tables.printed_table3(own, 0.5)
     with pytest.raises(ValueError, match="methods has"):
-        plotting_table3.plot_errors(own, extras, methods=["nothing"])
+        figures_tables.plot_errors(own, extras, methods=["nothing"])
 
 
 def test_figures_of_stored_tables():
     genes = patchseq_results.read("genes", RESULTS)
-    fig = plotting_genes.plot_loadings(genes, (1, 2), n_genes=5)
+    fig = figures_patchseq.plot_loadings(genes, (1, 2), n_genes=5)
     assert [len(ax.get_yticklabels()) for ax in fig.axes] == [5, 5]
-    ax = plotting_genes.plot_selection_frequency(genes)
+    ax = figures_patchseq.plot_selection_frequency(genes)
     assert len(ax.patches) == len(genes)
-    plotting_genes.plot_stored_spectrum(patchseq_results.read("spectrum", RESULTS))
-    ax = plotting_genes.plot_rrr_path(patchseq_results.read("rrr", RESULTS))
+    figures_patchseq.plot_stored_spectrum(patchseq_results.read("spectrum", RESULTS))
+    ax = figures_patchseq.plot_rrr_path(patchseq_results.read("rrr", RESULTS))
     assert len(ax.get_legend_handles_labels()[1]) == 4
-    axes = plotting_table3.plot_leak(patchseq_results.read("leak", RESULTS))
+    axes = figures_tables.plot_leak(patchseq_results.read("leak", RESULTS))
     assert len(axes) == 2
 
 
@@ -301,10 +297,10 @@ def test_overlays_show_measured_and_predicted(rng):
     scores, measured = rng.standard_normal((30, 2)), pd.DataFrame(
         rng.standard_normal((30, 3)), columns=["a", "b", "c"]
     )  # fmt: skip
-    fig = plotting_genes.plot_overlays(scores, measured, measured.to_numpy(), ["b", "a"])
+    fig = figures_patchseq.plot_overlays(scores, measured, measured.to_numpy(), ["b", "a"])
     assert len(fig.axes) == 5, "two by two panels and a colour bar"
     with pytest.raises(ValueError, match=r"names has \['d'\]"):
-        plotting_genes.plot_overlays(scores, measured, measured.to_numpy(), ["d"])
+        figures_patchseq.plot_overlays(scores, measured, measured.to_numpy(), ["d"])
 
 
 # With and without the data.
@@ -359,7 +355,7 @@ def test_chapter_falls_back_loudly(tmp_path, monkeypatch, capsys):
 def test_a_failed_download_says_nothing_on_stderr(tmp_path, monkeypatch, capfd):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.setattr("pooch.os_cache", lambda _: tmp_path)
-    monkeypatch.setattr("steinsdr.datasets.PATCHSEQ_URL", "http://localhost:9/")
+    monkeypatch.setattr("steinsdr.paper.patchseq.PATCHSEQ_URL", "http://localhost:9/")
     chapter = Chapter(tmp_path)
     assert not chapter.available
     assert "Could not download" in chapter.reason

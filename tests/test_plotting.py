@@ -13,9 +13,8 @@ import pandas as pd
 import pytest
 
 from steinsdr import SteinSDR, plotting
-from steinsdr.rank import AdaptiveRank
+from steinsdr.rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, AdaptiveRank, tail_check
 from steinsdr.simulation import simulate
-from steinsdr.tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT, tail_check
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from steinsdr.preprocessing import CPMLog, random_partition
+from steinsdr.paper.patchseq import CPMLog, random_partition
 
 EMPTY = "the check's data have a row of zeros, a cell without any count"
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import erf, expit
 
-from steinsdr.simulation import LAWS, links, simulate
-from steinsdr.streams import stream, stream_seed
+from steinsdr.simulation import LAWS, links, simulate, stream, stream_seed
 
 
 def test_laws_have_the_papers_moments():

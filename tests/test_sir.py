@@ -14,11 +14,10 @@ from statsmodels.regression.dimred import SlicedInverseReg
 
 from steinsdr import AdaptiveRank
 from steinsdr.baselines import SIR
-from steinsdr.baselines._slices import compressed, slice_indicators, whiten
-from steinsdr.experiments._calibration import cells
-from steinsdr.experiments.calibrate_sir import measure
-from steinsdr.simulation import simulate
-from steinsdr.streams import BASE_SEED
+from steinsdr.baselines.sir import compressed, slice_indicators, whiten
+from steinsdr.paper.calibrate_sir import measure
+from steinsdr.paper.calibration import cells
+from steinsdr.simulation import BASE_SEED, simulate
 from steinsdr.subspace import principal_angles, procrustes_distance
 
 SLICINGS = [{}, {"slicing": "projective", "n_projections": 30, "random_state": 0}]

@@ -14,9 +14,14 @@ from sklearn.linear_model import LinearRegression, MultiTaskElasticNet, Ridge
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from steinsdr.reduced_rank import ReducedRankRegression
-from steinsdr.selection import cross_validate_rrr, select_features, selection_leak
-from steinsdr.sparse_rrr import SparseRRR, largest_penalty
+from steinsdr.paper.reduced_rank import (
+    ReducedRankRegression,
+    SparseRRR,
+    cross_validate_rrr,
+    largest_penalty,
+    select_features,
+    selection_leak,
+)
 
 
 def planted(rng, n=300, p=40, q=8, rank=2, rows=6, noise=0.3):

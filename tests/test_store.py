@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from toy_experiment import TOY1, TOY2
 
-from steinsdr.experiments import manifest as manifest_module
-from steinsdr.experiments.cells import Cell, Row
-from steinsdr.experiments.manifest import Manifest
-from steinsdr.experiments.runner import run
-from steinsdr.experiments.store import Store
-from steinsdr.provenance import computing_table, load_manifests
+from steinsdr.paper import provenance as manifest_module
+from steinsdr.paper.pages import computing_table, load_manifests
+from steinsdr.paper.provenance import Manifest
+from steinsdr.paper.run import run
+from steinsdr.paper.simulations import Cell, Row
+from steinsdr.paper.store import Store
 
 A = Row(Cell("isotropic", 30, 3, "SIR", 0), (0.1 + 0.2,), "ok", 0.5)
 B = Row(Cell("isotropic", 40, 3, "SIR", 0), (1e-17,), "ok", 0.25)
@@ -182,7 +182,7 @@ def test_a_failed_row_is_swapped_only_for_its_retried_outcome(store, said):
 FULL_DISK = """
 import resource, signal, sys
 from toy_experiment import TOY1
-from steinsdr.experiments.runner import run
+from steinsdr.paper.run import run
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing fails instead
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 try:

@@ -10,17 +10,15 @@ from patchseq_miniature import write_miniature
 from toy_experiment import definitions_entered
 
 from steinsdr.baselines import SIR
-from steinsdr.datasets import DATA_VARIABLE, load_patchseq
-from steinsdr.experiments import TABLE3, table3_cells
-from steinsdr.experiments.fingerprint import definitions
-from steinsdr.experiments.methods import PAPER_METHODS
-from steinsdr.experiments.replay import replay
-from steinsdr.experiments.runner import run
-from steinsdr.experiments.store import Store
-from steinsdr.experiments.table3_cells import SharedScore, Table3Design
-from steinsdr.experiments.table3_methods import REFERENCES, TABLE3_METHODS
-from steinsdr.paper_tables import load_rows, summarize
-from steinsdr.patchseq import table3_split
+from steinsdr.paper import table3
+from steinsdr.paper.fingerprint import definitions
+from steinsdr.paper.ledger import load_rows, summarize
+from steinsdr.paper.methods import PAPER_METHODS, REFERENCES, TABLE3_METHODS
+from steinsdr.paper.patchseq import DATA_VARIABLE, load_patchseq, table3_split
+from steinsdr.paper.provenance import replay
+from steinsdr.paper.run import run
+from steinsdr.paper.store import Store
+from steinsdr.paper.table3 import TABLE3, SharedScore, Table3Design
 from steinsdr.scores import TikhonovScore
 
 SMALL = {
@@ -168,7 +166,7 @@ def test_a_failing_method_is_recorded_and_the_others_go_on(toy, tmp_path):
 
 
 def test_directions_that_are_not_finite_are_a_failure(toy, monkeypatch):
-    original = table3_cells.fit_reduction
+    original = table3.fit_reduction
 
     def spoiled(estimator, split, **options):
         found = original(estimator, split, **options)
@@ -176,7 +174,7 @@ def test_directions_that_are_not_finite_are_a_failure(toy, monkeypatch):
             found.reference[0, 0] = np.nan
         return found
 
-    monkeypatch.setattr(table3_cells, "fit_reduction", spoiled)
+    monkeypatch.setattr(table3, "fit_reduction", spoiled)
     found = outcomes(toy, cells(toy, "SIR", "TRE-sup", gammas=("0.5",)))
     by_name = {cell.method: result for cell, result in found.items()}
     assert by_name["SIR"] == ((), "failed: FloatingPointError: the directions are not finite")
@@ -201,9 +199,9 @@ def test_references_are_no_paper_methods():
 
 # Settings are compared as such, and the rest says which cells are computed.
 WITHOUT_NUMBERS = {
-    "steinsdr.experiments.table3:Table3",
-    "steinsdr.experiments.table3_cells:Table3Group",
-    "steinsdr.experiments.table3_cells:group_cells",
+    "steinsdr.paper.table3:Table3",
+    "steinsdr.paper.table3:Table3Group",
+    "steinsdr.paper.table3:group_cells",
 }
 
 
@@ -215,7 +213,7 @@ WITHOUT_NUMBERS = {
 def test_what_a_cell_runs_is_in_its_fingerprint(toy, method):
     wanted = cells(toy, method, gammas=("0.5",))
     outcomes(toy, wanted)  # once unobserved: imports are not calls
-    table3_cells._data.cache_clear()
-    table3_cells._genes.cache_clear()
+    table3._data.cache_clear()
+    table3._genes.cache_clear()
     entered = definitions_entered(lambda: outcomes(toy, wanted))
     assert entered - WITHOUT_NUMBERS <= definitions(TABLE3_METHODS[method].family, "prediction")

@@ -11,11 +11,9 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from steinsdr.datasets import load_patchseq
-from steinsdr.patchseq import select_genes, table3_split
-from steinsdr.simulation import LAWS
-from steinsdr.streams import BASE_SEED, stream
-from steinsdr.tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT, tail_check
+from steinsdr.paper.patchseq import load_patchseq, select_genes, table3_split
+from steinsdr.rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, tail_check
+from steinsdr.simulation import BASE_SEED, LAWS, stream
 
 DATA = Path(os.environ.get("STEINSDR_DATA", ROOT.parent / "shared" / "data"))
 SIZES = (50, 100, 300, 500, 3500, 10_000)  # labeled and unlabeled rows of the paper's designs

@@ -10,7 +10,7 @@ from check_html import toc_pages
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from steinsdr.theory import claims, claims_page
+from steinsdr.paper import claims, claims_page
 
 CSV = ROOT / "book" / "results" / "claims.csv"
 PAPER = ROOT.parent / "shared" / "paper" / "paper.tex"

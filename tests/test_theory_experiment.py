@@ -3,13 +3,11 @@
 import pytest
 from toy_experiment import definitions_entered
 
-from steinsdr.experiments.fingerprint import definitions
-from steinsdr.experiments.replay import replay, stored_row
-from steinsdr.experiments.runner import run
-from steinsdr.experiments.store import Store
-from steinsdr.experiments.theory import THEORY
-from steinsdr.experiments.theory_cells import _FAMILIES, TheoryCell, group_cells
-from steinsdr.experiments.theory_studies import STUDIES
+from steinsdr.paper.fingerprint import definitions
+from steinsdr.paper.provenance import replay, stored_row
+from steinsdr.paper.rates import _FAMILIES, STUDIES, THEORY, TheoryCell, group_cells
+from steinsdr.paper.run import run
+from steinsdr.paper.store import Store
 
 # The smallest size of one study per family; networks take seconds and have a test of their own.
 SMALL = {study.family: (name, study.sizes[0]) for name, study in reversed(STUDIES.items())}
@@ -76,11 +74,11 @@ def test_what_a_study_runs_is_in_its_fingerprint(family):
     assert computed([cell])  # once unobserved: imports are not calls
     entered = definitions_entered(lambda: computed([cell]))
     entered -= {
-        "steinsdr.experiments.theory:Theory",
-        "steinsdr.experiments.theory_cells:TheoryGroup",
-        "steinsdr.experiments.theory_cells:TheoryCell",
-        "steinsdr.experiments.theory_cells:group_cells",
-        "steinsdr.experiments.threads:one_thread",
+        "steinsdr.paper.rates:Theory",
+        "steinsdr.paper.rates:TheoryGroup",
+        "steinsdr.paper.rates:TheoryCell",
+        "steinsdr.paper.rates:group_cells",
+        "steinsdr.paper.provenance:one_thread",
     }
     assert entered <= definitions(family, "theory")
 

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steinsdr.theory import figures
-from steinsdr.theory.rates import Rate, fit_rate, rate_of
+from steinsdr.paper.theory import figures
+from steinsdr.paper.theory.rates import Rate, fit_rate, rate_of
 
 
 def test_exact_power_has_exact_slope_and_no_width(rng):

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from steinsdr import theory_results
-from steinsdr.experiments.cells import Row
-from steinsdr.experiments.store import Store
-from steinsdr.experiments.theory import THEORY
-from steinsdr.experiments.theory_cells import TheoryCell
-from steinsdr.experiments.theory_studies import STUDIES
+from steinsdr.paper import rate_results
+from steinsdr.paper.rates import STUDIES, THEORY, TheoryCell
+from steinsdr.paper.simulations import Row
+from steinsdr.paper.store import Store
 
 
 def planted(folder, study, function, reps=range(20)):
@@ -23,14 +21,14 @@ def test_planted_slopes_are_found(tmp_path):
     noise = np.random.default_rng(0).uniform(0.9, 1.1, 200_000)
     planted(tmp_path, "split-n", lambda size, rep: size**-0.5 * noise[size + rep])
     planted(tmp_path, "split-p", lambda size, rep: size**0.8)
-    frame = theory_results.load_studies(tmp_path, ["split-n", "split-p"])
-    table = theory_results.rates_table(frame)
+    frame = rate_results.load_studies(tmp_path, ["split-n", "split-p"])
+    table = rate_results.rates_table(frame)
     assert table.loc["split-n", "low"] <= -0.5 <= table.loc["split-n", "high"]
     assert table.loc["split-n", "high"] - table.loc["split-n", "low"] < 0.05
     assert table.loc["split-p", "slope"] == pytest.approx(0.8)
     assert list(table.stated) == [-0.5, 0.5]
     assert list(table.repetitions) == [20, 20]
-    assert theory_results.study_rate(frame, "split-p", "score_error").slope == pytest.approx(0.0)
+    assert rate_results.study_rate(frame, "split-p", "score_error").slope == pytest.approx(0.0)
 
 
 def test_a_repetition_that_lacks_a_size_is_left_out(tmp_path):
@@ -38,23 +36,23 @@ def test_a_repetition_that_lacks_a_size_is_left_out(tmp_path):
     store = Store(THEORY, tmp_path)
     store.open()
     store.append([Row(TheoryCell("split-q", 4, 7), (1e6, 0.0), "ok", 0.0)])
-    frame = theory_results.load_studies(tmp_path, ["split-q"])
+    frame = rate_results.load_studies(tmp_path, ["split-q"])
     assert set(frame.rep) == {0, 1, 2}
-    assert theory_results.rates_table(frame).slope.item() == pytest.approx(1.0)
+    assert rate_results.rates_table(frame).slope.item() == pytest.approx(1.0)
 
 
 def test_shares_and_their_intervals(tmp_path):
     planted(tmp_path, "threshold-0.5", lambda size, rep: rep < 5)
-    shares = theory_results.shares_table(theory_results.load_studies(tmp_path, ["threshold-0.5"]))
+    shares = rate_results.shares_table(rate_results.load_studies(tmp_path, ["threshold-0.5"]))
     assert (shares.share == 0.25).all()
     assert ((shares.low < 0.25) & (shares.high > 0.25)).all()
     planted(tmp_path, "split-q", lambda size, rep: size)
     with pytest.raises(ValueError, match="0 and 1"):
-        theory_results.shares_table(theory_results.load_studies(tmp_path, ["split-q"]))
+        rate_results.shares_table(rate_results.load_studies(tmp_path, ["split-q"]))
 
 
 def test_what_is_not_there_is_said(tmp_path):
     with pytest.raises(ValueError, match='study=split-n" computes'):
-        theory_results.load_studies(tmp_path, ["split-n"])
+        rate_results.load_studies(tmp_path, ["split-n"])
     with pytest.raises(ValueError, match="study must be one of"):
-        theory_results.load_studies(tmp_path, ["split"])
+        rate_results.load_studies(tmp_path, ["split"])

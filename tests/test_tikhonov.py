@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from steinsdr.moments import stein_diagnostics
 from steinsdr.scores import TikhonovScore
-from steinsdr.scores._lanczos import KrylovBasis
+from steinsdr.scores.tikhonov import KrylovBasis
 
 KSCORE = sorted((Path(__file__).parent / "data" / "kscore").glob("*.npz"))
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from steinsdr import SteinSDR
 from steinsdr.moments import stein_diagnostics
 from steinsdr.scores import DenoisingScore, TikhonovScore, TikhonovScoreCV
-from steinsdr.scores.tuning import default_lams, field_divergence, held_out_objective
+from steinsdr.scores.tikhonov import default_lams, field_divergence, held_out_objective
 from steinsdr.subspace import procrustes_distance
 
 
@@ -37,7 +37,7 @@ def test_divergence_is_the_same_in_one_tile_and_in_many(rng, monkeypatch):
     points, centers = rng.standard_normal((70, 3)), rng.standard_normal((40, 3))
     C = rng.standard_normal((2, 40, 3))
     whole = field_divergence(points, centers, 1.5, C)
-    monkeypatch.setattr("steinsdr.scores.tuning.TILE_ENTRIES", 1)
+    monkeypatch.setattr("steinsdr.scores.tikhonov.TILE_ENTRIES", 1)
     np.testing.assert_allclose(field_divergence(points, centers, 1.5, C), whole)
 
 

@@ -10,9 +10,9 @@ import signal
 import sys
 from dataclasses import fields
 
-from steinsdr.experiments import Experiment
-from steinsdr.experiments.cells import Design
-from steinsdr.experiments.runner import run
+from steinsdr.paper.run import run
+from steinsdr.paper.simulations import Design
+from steinsdr.paper.study import Experiment
 
 SMALL = {
     "p": 6,

@@ -1,8 +1,7 @@
 """The paper's competitors and a linear one, with the interface of :class:`steinsdr.SteinSDR`."""
 
-from ._dominance import DominanceRank
-from .csopg import CSOPG
-from .ksir import KSIR
+from ..rank import DominanceRank
+from .mave import CSOPG, KSIR
 from .mlp import MLPDirections
 from .ridge import RidgeDirections
 from .sir import SIR

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_choice, check_integer, check_responses, varying_columns
+from .._base import check_choice, check_integer, check_responses, varying_columns
 from ..rank import RankRule, RankSelection
 
 __all__ = ["DirectionTransformer", "fixed_signs"]

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from .._validation import check_choice, check_integer, check_positive, varying_columns
-from ..rank import RankRule
+from .._base import check_choice, check_integer, check_positive, varying_columns
+from ..rank import DominanceRank, RankRule
 from ._base import DirectionTransformer, fixed_signs
-from ._dominance import DominanceRank
 
 __all__ = ["MLPDirections"]
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.linear_model import RidgeCV
 from sklearn.utils import check_random_state
 
-from .._validation import check_positive, varying_columns
+from .._base import check_positive, varying_columns
 from ..moments import cross_moment
 from ..rank import AdaptiveRank, RankRule
 from ._base import DirectionTransformer, fixed_signs

@@ -10,15 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._validation import check_choice, check_integer
+from .._base import check_choice, check_integer
 from ..estimator import CONFIGS
 from ..moments import SteinDiagnostics, stein_diagnostics
-from ..rank import (
-    RankSelection,
-    cumulative_energy,
-    leading_singular_values,
-    permutation_null,
-)
+from ..rank import RankSelection, cumulative_energy, leading_singular_values, permutation_null
 from .bootstrap import Bootstrap, bootstrap
 from .checks import DataChecks, check_data
 from .comparison import Comparison, compare

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from tqdm import tqdm
 
-from .._validation import check_integer, varying_columns
+from .._base import check_integer, varying_columns
 from ..subspace import chance_distance, orthonormalize, procrustes_distance
 from .reduction import Reduction
 

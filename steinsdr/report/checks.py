@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import kurtosis, skew
 
-from ..tails import KURTOSIS_LIMIT, SKEWNESS_LIMIT, TailCheck, tail_check
+from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, TailCheck, tail_check
 from .frames import listed
 
 __all__ = ["DataChecks", "Finding", "check_data", "explained_by_others"]
@@ -49,7 +49,7 @@ class DataChecks:
         One row per predictor: mean, sd, distinct values, share of the most frequent value,
         skewness, excess kurtosis, share of its variance explained by the other predictors, and
         the remarks on it.
-    tails : steinsdr.tails.TailCheck
+    tails : steinsdr.rank.TailCheck
         The extremes over the columns.
     findings : tuple of Finding
     """

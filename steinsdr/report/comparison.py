@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from tqdm import tqdm
 
-from .._validation import check_integer, varying_columns
+from .._base import check_integer, varying_columns
 from ..baselines import SIR
 from .reduction import Reduction
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import (
+from .._base import (
     check_choice,
     check_matrix,
     check_not_constant,
@@ -20,10 +20,9 @@ from .._validation import (
     split_labeled,
 )
 from ..estimator import SteinSDR
-from ..rank import AdaptiveRank
+from ..rank import AdaptiveRank, tail_check
 from ..scores import TikhonovScore
-from ..scores.tuning import TikhonovScoreCV
-from ..tails import tail_check
+from ..scores.tikhonov import TikhonovScoreCV
 
 __all__ = [
     "PERMUTATIONS",

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .._validation import varying_columns
+from .._base import varying_columns
 from .frames import check_columns, listed, names_in, parse_names, read_frame
 
 __all__ = ["MIN_ROWS", "Table", "parse_names", "read_table"]

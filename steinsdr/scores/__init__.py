@@ -14,8 +14,7 @@ from .analytic import (
     StudentScore,
 )
 from .denoising import DenoisingScore
-from .tikhonov import TikhonovPath, TikhonovScore
-from .tuning import TikhonovScoreCV
+from .tikhonov import TikhonovPath, TikhonovScore, TikhonovScoreCV
 
 __all__ = [
     "DenoisingScore",

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import check_integer, check_matrix, check_not_constant, check_positive
+from .._base import check_integer, check_matrix, check_not_constant, check_positive
 
 __all__ = [
     "GaussianMixtureScore",

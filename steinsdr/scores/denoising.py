@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from .._validation import (
+from .._base import (
     check_choice,
     check_integer,
     check_nonnegative,

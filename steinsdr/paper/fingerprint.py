@@ -1,0 +1,282 @@
+"""Fingerprints of the code that decides a method's numbers.
+
+A fingerprint is a hash of definitions (functions, classes, constants), not of files: those that can
+be reached by name from the functions that compute a row. Where a definition stands does not
+matter, so moving code between modules leaves every fingerprint as it is. Docstrings, comments,
+annotations and the texts of errors do not count either, because they decide no number.
+
+The code is that of the moment when this module was imported, so that work on the files during a
+run changes nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["code_hash", "definitions", "fingerprint", "reachable"]
+
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+# Read now, when the modules are being loaded too. Hidden files are those of editors.
+_TEXTS = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    ): path.read_text(encoding="utf-8")
+    for path in PACKAGE.rglob("*.py")
+    if not path.name.startswith(".")
+}
+
+_SIMULATED = (
+    "steinsdr.paper.simulations:compute",
+    "steinsdr.paper.simulations:Design",
+    "steinsdr.paper.methods:Method",
+)
+# Where the computation of a row begins, by what is measured.
+_ROOTS = {
+    "distance": _SIMULATED,
+    "rank": _SIMULATED,
+    "scores": ("steinsdr.paper.simulations:ScoreFit",),
+    "prediction": (
+        "steinsdr.paper.table3:compute",
+        "steinsdr.paper.table3:Table3Design",
+    ),
+}
+_THEORY_CELLS = "steinsdr.paper.rates"
+
+# What each family of methods is made of. A row of one family uses nothing of the others, so what
+# is named here for them is left out of its fingerprint.
+_FAMILIES: dict[str, frozenset[str]] = {
+    "tikhonov": frozenset({"SteinSDR", "TikhonovScore"}),
+    "denoising": frozenset({"SteinSDR", "DenoisingScore"}),
+    "analytic": frozenset({"SteinSDR"}),
+    "ridge": frozenset({"RidgeDirections"}),
+    "sir": frozenset({"SIR"}),
+    "csopg": frozenset({"CSOPG"}),
+    "ksir": frozenset({"KSIR"}),
+    "mlp": frozenset({"MLPDirections", "DominanceRank"}),
+    "linear": frozenset({"linear_errors", "linear_reductions"}),
+}
+_STUDIES: dict[str, tuple[str, frozenset[str]]] = {
+    "identity": ("_identity", frozenset()),
+    "score-kernel": ("_scores", frozenset({"TikhonovScore"})),
+    "score-network": ("_scores", frozenset({"DenoisingScore"})),
+    "split": ("_split", frozenset()),
+    "floor-normal": ("_floor", frozenset()),
+    "floor-kernel": ("_floor", frozenset({"TikhonovScore"})),
+    "coupled": ("_coupled", frozenset({"TikhonovScore"})),
+    "distance": ("_distance", frozenset()),
+    "threshold": ("_threshold", frozenset()),
+    "permutation": ("_permutation", frozenset({"AdaptiveRank"})),
+}
+_PARTS = frozenset().union(*_FAMILIES.values(), {"AdaptiveRank"})
+# Settings stand in the manifest as such.
+_TABLES = frozenset({"METHODS", "TABLE3_METHODS", "STUDIES"})
+_SELECTS_BY_RULE = ("tikhonov", "denoising", "analytic", "sir", "ridge")
+
+
+@cache
+def fingerprint(family: str, measure: str) -> str:
+    """Return a hash of the code that decides ``measure`` for a family of methods.
+
+    The measures are "distance", "rank", "prediction", for those that have them "scores", and
+    "theory", which has families of its own.
+
+    Examples
+    --------
+    >>> len({fingerprint("sir", "distance"), fingerprint("ksir", "distance")})
+    2
+    """
+    return code_hash(*_begin_and_end(family, measure))
+
+
+def definitions(family: str, measure: str) -> set[str]:
+    """Return the definitions behind a fingerprint, as "module:name"."""
+    return set(reachable(*_begin_and_end(family, measure)))
+
+
+def _begin_and_end(family: str, measure: str) -> tuple[list[str], frozenset[str]]:
+    """Return the roots of a fingerprint and the names that it does not follow."""
+    if measure == "theory":
+        name, used = _STUDIES[family]
+        roots = [f"{_THEORY_CELLS}:compute", f"{_THEORY_CELLS}:{name}", *map(_find, used)]
+        return roots, (_PARTS - used) | _TABLES | {"_FAMILIES"}
+    used = _FAMILIES[family]
+    if measure in ("rank", "prediction") and family in _SELECTS_BY_RULE:
+        used = used | {"AdaptiveRank"}
+    return list(_ROOTS[measure]), (_PARTS - used) | _TABLES
+
+
+def code_hash(roots: Iterable[str], stop: Iterable[str] = ()) -> str:
+    """Return a hash of the definitions that roots, given as "module:name", can reach.
+
+    Names in ``stop`` are not followed.
+    """
+    texts = sorted(set(reachable(roots, stop).values()))
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
+def reachable(roots: Iterable[str], stop: Iterable[str] = ()) -> dict[str, str]:
+    """Return the definitions that roots can reach by name, as syntax trees in text.
+
+    A name is followed inside its module, through imports (those inside functions too) and as an
+    attribute of an imported module. What is called as a method is found with its class.
+
+    Raises
+    ------
+    ValueError
+        If a root does not exist.
+    """
+    skip = frozenset(stop)
+    found: dict[str, str] = {}
+    waiting = list(roots)
+    for root in waiting:
+        module, _, name = root.partition(":")
+        if module not in _TEXTS or name not in _definitions(module):
+            raise ValueError(f"root {root!r} is not a definition of the package.")
+    while waiting:
+        key = waiting.pop()
+        if key in found:
+            continue
+        module, _, name = key.partition(":")
+        node = _definitions(module)[name]
+        found[key] = ast.dump(_Unqualified(module).visit(copy.deepcopy(node)))
+        waiting += [f"{m}:{n}" for m, n in _references(module, node) if n not in skip]
+    return found
+
+
+def _find(name: str) -> str:
+    """Return "module:name" of the only definition with a name."""
+    (module,) = [m for m in _TEXTS if name in _definitions(m)]
+    return f"{module}:{name}"
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return _Essence().visit(ast.parse(_TEXTS[module]))
+
+
+@cache
+def _definitions(module: str) -> dict[str, ast.stmt]:
+    """Return a module's functions, classes and constants by name."""
+    found: dict[str, ast.stmt] = {}
+    for node in _top_level(_tree(module)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for name in (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)):
+                # A constant that is extended later consists of all its statements.
+                before = found.get(name)
+                found[name] = node if before is None else ast.Module([before, node], [])  # type: ignore[assignment]
+    found.pop("__all__", None)
+    return found
+
+
+def _top_level(node: ast.AST) -> Iterator[ast.stmt]:
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.If | ast.Try):
+            yield from _top_level(part)
+        elif isinstance(part, ast.stmt):
+            yield part
+
+
+@cache
+def _imports(module: str) -> dict[str, tuple[str, str]]:
+    """Return the package's names that a module imports anywhere: (module, name or "")."""
+    is_package = any(other.startswith(f"{module}.") for other in _TEXTS)
+    here = module if is_package else module.rpartition(".")[0]
+    found = {}
+    for node in ast.walk(ast.parse(_TEXTS[module])):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        above = here.split(".")[: len(here.split(".")) - node.level + 1] if node.level else []
+        source = ".".join([*above, *([node.module] if node.module else [])])
+        for alias in node.names:
+            whole = f"{source}.{alias.name}"
+            target = (whole, "") if whole in _TEXTS else (source, alias.name)
+            if target[0] in _TEXTS:
+                found[alias.asname or alias.name] = target
+    return found
+
+
+def _references(module: str, node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the definitions of the package that a definition names."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and (target := _resolve(module, part.id)):
+            yield target
+        if (
+            isinstance(part, ast.Attribute)
+            and (inside := _module_of(module, part.value))
+            and (target := _resolve(inside, part.attr))
+        ):
+            yield target
+
+
+def _resolve(module: str, name: str) -> tuple[str, str] | None:
+    """Return where a name that a module uses is defined; None if outside the package."""
+    while name not in _definitions(module):
+        module, name = _imports(module).get(name, ("", ""))
+        if not name:
+            return None
+    return module, name
+
+
+def _module_of(module: str, node: ast.AST) -> str:
+    """Return the module that an expression such as ``theory.rates`` stands for; else ""."""
+    if isinstance(node, ast.Name):
+        target, name = _imports(module).get(node.id, ("", ""))
+        return "" if name else target
+    if isinstance(node, ast.Attribute) and (above := _module_of(module, node.value)):
+        return f"{above}.{node.attr}" if f"{above}.{node.attr}" in _TEXTS else ""
+    return ""
+
+
+class _Essence(ast.NodeTransformer):
+    """Removes what decides no number: docstrings, annotations, imports, the texts of errors."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        body: Any = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [part for part in body if not _is_text(part)] or [ast.Pass()]  # type: ignore[attr-defined]
+        for annotation in ("annotation", "returns"):
+            if hasattr(node, annotation):
+                setattr(node, annotation, None)
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        return None
+
+    def visit_Import(self, node: ast.Import) -> None:
+        return None
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        kind = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return ast.Raise(kind, None)
+
+
+class _Unqualified(ast.NodeTransformer):
+    """Writes ``module.name`` as ``name``, because modules are layout."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if (inside := _module_of(self.module, node.value)) and _resolve(inside, node.attr):
+            return ast.Name(node.attr, node.ctx)
+        return self.generic_visit(node)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -1,0 +1,569 @@
+"""The paper's printed tables and the stored rows behind ours, in one long form.
+
+A long frame has the key columns of its table (law and n, law and r, or train ratio and gamma), the
+method, the measure, and mean and sd of a cell.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau
+
+from ..simulation import LAWS
+from .methods import PAPER_METHODS
+from .registry import EXPERIMENTS
+from .store import Store, atomic_write
+from .study import Experiment
+
+__all__ = [
+    "COLUMNS",
+    "FOOTNOTE_SUCCESS",
+    "LAYOUTS",
+    "Layout",
+    "Ledger",
+    "bold_entries",
+    "compare",
+    "load_paper",
+    "load_rows",
+    "paired_differences",
+    "pooled_differences",
+    "rankings",
+    "summarize",
+    "with_verdicts",
+]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table is printed.
+
+    Attributes
+    ----------
+    file : str
+        Name of the CSV file with the paper's figures.
+    keys : tuple of str
+        Columns that identify a cell, with the method.
+    measures : mapping of str to float
+        What is printed, and half a unit of its last digit.
+    """
+
+    file: str
+    keys: tuple[str, ...]
+    measures: Mapping[str, float]
+
+    def name(self, row: Any) -> str:
+        """Return a cell's name.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace as Row
+        >>> LAYOUTS["table1"].name(Row(law="ar1", n=50, measure="distance"))
+        'ar1 n=50'
+        >>> LAYOUTS["table3"].name(Row(train_ratio=0.6, gamma=0.1, measure="rank"))
+        'train_ratio=0.6 gamma=0.1 rank'
+        """
+        parts = [
+            str(getattr(row, key)) if key == "law" else f"{key}={getattr(row, key)}"
+            for key in self.keys
+        ]
+        if len(self.measures) > 1:
+            parts.append(row.measure)
+        return " ".join(parts)
+
+
+LAYOUTS = {
+    "table1": Layout("table1_subspace_distance.csv", ("law", "n"), {"distance": 5e-5}),
+    "table2": Layout("table2_rank_error.csv", ("law", "r"), {"error": 5e-3}),
+    "table3": Layout(
+        "table3_patchseq.csv",
+        ("train_ratio", "gamma"),
+        {"rank": 5e-3, "mse_rhat": 5e-5, "mse_r10": 5e-5},
+    ),
+}
+
+
+FOOTNOTE_SUCCESS = {0.6: 0.74, 0.8: 0.84}
+"""Share of runs of csOPG and KSIR without NaN at gamma = 0.1, by train ratio (Section 5)."""
+
+
+def load_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return the stored rows as a frame with the columns of the CSV file, NaN where it failed."""
+    rows = Store(experiment, folder).read().values()
+    names = [*experiment.values, *experiment.further]
+    blank = (np.nan,) * len(names)
+    records = [
+        (*experiment.key(row.cell), *(row.values or blank), row.status, row.seconds) for row in rows
+    ]
+    frame = pd.DataFrame(records, columns=[*experiment.keys, *names, "status", "seconds"])
+    return frame[list(experiment.columns)]
+
+
+def summarize(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return mean, sd and number of repetitions of every cell in ``rows``, variants included.
+
+    Failed repetitions do not enter mean and sd, as in the paper; ``failure_rate`` counts them.
+    """
+    layout = LAYOUTS[experiment.name]
+    grouped = rows.groupby([*layout.keys, "method"], sort=False, as_index=False)
+    parts = [
+        grouped.agg(
+            mean=(measure, "mean"),
+            sd=(measure, lambda v: v.std(ddof=1)),
+            reps=(measure, "count"),
+            failure_rate=("status", lambda s: float((s != "ok").mean())),
+        ).assign(measure=measure)
+        for measure in layout.measures
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def load_paper(table: str, folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return the paper's figures: keys, method, measure, mean, sd, bold, failure_rate."""
+    layout = LAYOUTS[table]
+    paper = pd.read_csv(Path(folder) / layout.file)
+    if "distribution" in paper:
+        paper["law"] = paper["distribution"].map({law.label: name for name, law in LAWS.items()})
+    paper = paper.rename(columns={"n_labeled": "n"})
+    for column, default in (("bold", False), ("failure_rate", 0.0)):
+        if column not in paper:
+            paper[column] = default
+    paper["bold"] = paper["bold"].astype(bool)
+    if len(layout.measures) == 1:
+        long = paper.assign(measure=next(iter(layout.measures)))
+    else:
+        long = pd.concat(
+            [
+                paper.assign(measure=m, mean=paper[f"{m}_mean"], sd=paper[f"{m}_sd"])
+                for m in layout.measures
+            ],
+            ignore_index=True,
+        )
+    if table == "table3":
+        _add_what_the_text_says(long)
+    return long[[*layout.keys, "method", "measure", "mean", "sd", "bold", "failure_rate"]]
+
+
+def _add_what_the_text_says(table3: pd.DataFrame) -> None:
+    """Add what Section 5 says of its table in words: which entries are bold, which fits failed."""
+    chosen = table3["measure"] == "mse_rhat"
+    least = table3[chosen].groupby(["train_ratio", "gamma"])["mean"].transform("min")
+    table3.loc[chosen, "bold"] = table3.loc[chosen, "mean"] == least
+    for train_ratio, success in FOOTNOTE_SUCCESS.items():
+        failing = (table3["train_ratio"] == train_ratio) & (table3["gamma"] == 0.1)
+        failing &= table3["method"].isin(["csOPG", "KSIR"])
+        table3.loc[failing, "failure_rate"] = 1.0 - success
+
+
+# The ledger: every cell of the paper's three tables beside ours, with a computed verdict.
+
+
+COLUMNS = (
+    "table",
+    "cell",
+    "method",
+    "paper_mean",
+    "paper_sd",
+    "mean",
+    "sd",
+    "reps",
+    "z",
+    "verdict",
+)
+PAPER_REPETITIONS = 100
+Z_LIMIT = 3.0
+RELATIVE_LIMIT = 0.02
+FEW = 30
+
+
+def compare(
+    mean: float,
+    sd: float,
+    reps: float,
+    paper_mean: float,
+    paper_sd: float,
+    paper_reps: float = PAPER_REPETITIONS,
+    rounding: float = 0.0,
+) -> tuple[float, str]:
+    """Return z and the verdict on two means.
+
+    z is the difference over its standard error; fewer than 30 repetitions of ours estimate their
+    own spread badly, and the paper's stands in for it if it is larger. The verdict is "agrees" if
+    abs(z) <= 3 or the means are within 2% of the paper's, else "differs"; "missing" below two
+    repetitions. Without any variation z is 0 for equal means (to the ``rounding`` of print) and
+    infinite for others.
+
+    Examples
+    --------
+    >>> compare(1.01, 0.1, 100, 1.0, 0.1)[1], compare(1.2, 0.1, 100, 1.0, 0.1)[1]
+    ('agrees', 'differs')
+    >>> compare(9.0, 0.0, 100, 9.0, 0.0), compare(8.0, 0.0, 100, 9.0, 0.0)
+    ((0.0, 'agrees'), (-inf, 'differs'))
+    """
+    if not reps >= 2:
+        return np.nan, "missing"
+    difference = mean - paper_mean
+    spread = sd if reps >= FEW else max(sd, paper_sd)
+    error = np.sqrt(spread**2 / reps + paper_sd**2 / max(paper_reps, 1.0))
+    if error == 0:
+        z = 0.0 if abs(difference) <= rounding else float(np.copysign(np.inf, difference))
+    else:
+        z = float(difference / error)
+    agrees = abs(z) <= Z_LIMIT or abs(difference) <= RELATIVE_LIMIT * abs(paper_mean)
+    return z, "agrees" if agrees else "differs"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The comparison and what follows from it.
+
+    Attributes
+    ----------
+    cells : DataFrame
+        One row per figure of the paper: the columns of the file, and besides the measure, the keys
+        (law, n, r, train_ratio, gamma), bold and failure rates.
+    extras : DataFrame
+        Means of the methods and laws that the paper does not have.
+    rows : mapping of str to DataFrame
+        By table, the stored rows that the means are of.
+    """
+
+    cells: pd.DataFrame
+    extras: pd.DataFrame
+    rows: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def build(cls, results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> Ledger:
+        """Compare the rows in ``results`` with the paper's figures in ``paper``."""
+        parts, extras, rows = [], [], {}
+        for table, layout in LAYOUTS.items():
+            experiment = EXPERIMENTS[table]
+            keys = [*layout.keys, "method", "measure"]
+            rows[table] = load_rows(experiment, results)
+            ours = summarize(experiment, rows[table])
+            theirs = load_paper(table, paper)
+            merged = theirs.merge(ours, on=keys, how="left", suffixes=("_paper", ""))
+            merged["table"] = table
+            merged["cell"] = [layout.name(row) for row in merged.itertuples()]
+            merged = merged.rename(columns={"mean_paper": "paper_mean", "sd_paper": "paper_sd"})
+            merged["reps"] = merged["reps"].fillna(0).astype(int)
+            merged[["mean", "sd"]] = merged[["mean", "sd"]].astype(float)
+            parts.append(_judged(merged, table))
+            listed = ours["method"].isin(PAPER_METHODS)
+            if "law" in ours:
+                listed &= ours["law"].isin(theirs["law"])
+            extras.append(ours[~listed].assign(table=table))
+        whole, others = (pd.concat(frames, ignore_index=True) for frames in (parts, extras))
+        return cls(whole, others, rows)
+
+    def differences(self, notes: pd.DataFrame) -> pd.DataFrame:
+        """Return the cells that differ, with the cause or what was tried.
+
+        Parameters
+        ----------
+        notes : DataFrame with columns table, cell, method, note
+            ``cell`` may be a pattern, such as "train_ratio=0.6 * rank" or "*"; of several that
+            fit, the longest counts. A cell without note says how few repetitions it rests on, if
+            they are fewer than 30, else nothing.
+        """
+        differing = self.cells[self.cells["verdict"] == "differs"]
+        by_method: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for note in sorted(notes.itertuples(), key=lambda n: -len(n.cell)):
+            by_method.setdefault((note.table, note.method), []).append((note.cell, note.note))
+        found = []
+        for row in differing.itertuples():
+            known = by_method.get((row.table, row.method), [])
+            few = f"only {row.reps} repetitions so far" if row.reps < FEW else ""
+            found.append(next((text for cell, text in known if fnmatchcase(row.cell, cell)), few))
+        columns = ["table", "cell", "method", "paper_mean", "mean", "reps", "z"]
+        return differing[columns].assign(note=found).reset_index(drop=True)
+
+    def reading(self, table: str, ending: str) -> pd.DataFrame:
+        """Judge another reading of a table: methods whose names have an ending besides.
+
+        Parameters
+        ----------
+        table : {"table1", "table2", "table3"}
+        ending : str
+            Such as "-literal". "SIR-literal" is compared with the paper's SIR.
+
+        Returns
+        -------
+        DataFrame
+            Like ``cells``, under the paper's names, where the reading was computed.
+        """
+        keys = [*LAYOUTS[table].keys, "method", "measure"]
+        others = self.extras[self.extras["table"] == table]
+        others = others[others["method"].str.endswith(ending)]
+        others = others.assign(method=others["method"].str.removesuffix(ending))
+        printed = self.cells[self.cells["table"] == table]
+        printed = printed[[*keys, "paper_mean", "paper_sd", "failure_rate_paper"]]
+        return _judged(others.merge(printed, on=keys), table)
+
+    def variants(self, table: str) -> pd.DataFrame:
+        """Return what was computed for a table and the paper does not have, and what it is."""
+        part = self.extras[self.extras["table"] == table]
+        keys = [*LAYOUTS[table].keys, "method", "measure"]
+        methods = EXPERIMENTS[table].methods
+        shown = part[[*keys, "mean", "sd", "reps"]].reset_index(drop=True)
+        return shown.assign(reading=[methods[name].note for name in shown["method"]])
+
+    def write(self, folder: str | os.PathLike[str]) -> Path:
+        """Write ``ledger.csv`` and return its path."""
+        path = Path(folder) / "ledger.csv"
+        frame = self.cells[list(COLUMNS)].round({"mean": 4, "sd": 4, "z": 2})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, frame.to_csv(index=False, lineterminator="\n").encode())
+        return path
+
+    def summary(self) -> str:
+        """Return the counts of verdicts, overall and by table and method."""
+        counts = self.cells.groupby(["table", "method"], sort=False)["verdict"].value_counts()
+        shown = counts.unstack(fill_value=0).reindex(
+            columns=["agrees", "differs", "missing"], fill_value=0
+        )
+        total = self.cells["verdict"].value_counts()
+        line = ", ".join(f"{total.get(v, 0)} {v}" for v in shown.columns)
+        return f"{shown.to_string()}\n{len(self.cells)} cells: {line}"
+
+
+def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
+    """Add z and verdict to figures that stand beside the paper's."""
+    judged = [
+        compare(
+            row.mean,
+            row.sd,
+            row.reps,
+            row.paper_mean,
+            row.paper_sd,
+            PAPER_REPETITIONS * (1.0 - row.failure_rate_paper),
+            LAYOUTS[table].measures[row.measure],
+        )
+        for row in merged.itertuples()
+    ]
+    return merged.assign(z=[z for z, _ in judged], verdict=[verdict for _, verdict in judged])
+
+
+# Paired comparisons of methods over the data sets or random partitions that they share.
+#
+# Their difference on one data set or partition varies much less than either result, so means of
+# differences decide more than differences of means.
+
+
+COLUMNS_comparisons = ["train_ratio", "gamma"]
+TEST_PER_TRAIN = (0.05 / 0.75 + 0.05 / 0.95) / 2
+"""Test cells over cells that a partition of Table 3 learns from or stops on, on average."""
+
+
+def paired_differences(
+    rows: pd.DataFrame,
+    reference: str,
+    *,
+    measure: str = "mse_rhat",
+    columns: Sequence[str] = tuple(COLUMNS_comparisons),
+) -> pd.DataFrame:
+    """Return the mean difference of every method to a reference, column by column of the table.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of :func:`steinsdr.paper.ledger.load_rows`.
+    reference : str
+        Method that is subtracted.
+    measure : str
+        Column of the rows.
+    columns : sequence of str
+        What names a column of the table; law and n for Table 1.
+
+    Returns
+    -------
+    DataFrame with columns train_ratio and gamma (or ``columns``), method, difference, error, pairs
+        ``error`` is the standard error of the mean difference. A positive difference favours the
+        reference.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"law": "ar1", "n": 50, "rep": [0, 1] * 2, "method": list("aabb")})
+    >>> found = paired_differences(
+    ...     rows.assign(distance=[1.0, 5.0, 1.5, 5.5]),
+    ...     "a",
+    ...     measure="distance",
+    ...     columns=["law", "n"],
+    ... )
+    >>> found["difference"].tolist(), found["error"].tolist()
+    ([0.0, 0.5], [0.0, 0.0])
+    """
+    _check_reference(rows, reference)
+    keys = [*columns, "rep"]
+    base = rows[rows["method"] == reference].set_index(keys)[measure]
+    joined = rows.join(base.rename("base"), on=keys)
+    joined["difference"] = joined[measure] - joined["base"]
+    grouped = joined.dropna(subset=["difference"]).groupby([*columns, "method"], sort=False)
+    return (
+        grouped["difference"]
+        .agg(difference="mean", error=lambda d: d.std(ddof=1) / np.sqrt(len(d)), pairs="count")
+        .reset_index()
+    )
+
+
+def with_verdicts(paired: pd.DataFrame, *, limit: float = 3.0) -> pd.DataFrame:
+    """Add who is ahead of the reference, who clearly so, and who clearly behind.
+
+    Parameters
+    ----------
+    paired : DataFrame
+        Of :func:`paired_differences`.
+    limit : float
+        Standard errors of the mean difference from which on it counts as clear.
+
+    Returns
+    -------
+    DataFrame
+        The same with columns ahead, clearly, behind of bools.
+
+    Examples
+    --------
+    >>> paired = pd.DataFrame({"difference": [-1.0, -1.0, 1.0], "error": [0.5, 0.1, 0.1]})
+    >>> with_verdicts(paired)[["ahead", "clearly", "behind"]].sum().tolist()
+    [2, 1, 1]
+    """
+    difference, edge = paired["difference"], limit * paired["error"]
+    return paired.assign(ahead=difference < 0, clearly=difference < -edge, behind=difference > edge)
+
+
+def pooled_differences(
+    rows: pd.DataFrame,
+    reference: str,
+    *,
+    measure: str = "mse_rhat",
+    test_per_train: float = TEST_PER_TRAIN,
+) -> pd.DataFrame:
+    r"""Return the mean difference to a reference over all columns, partition by partition.
+
+    The six columns of a partition share cells and are no independent evidence: they are averaged
+    first, so that the standard error counts partitions. Partitions that lack a column are left out.
+
+    Random partitions overlap, and with them the differences :math:`d_1, \ldots, d_J`. The usual
+    error :math:`s / \sqrt{J}` ignores this; the corrected one of Nadeau and Bengio (2003) is
+    :math:`s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{train}}`.
+
+    Parameters
+    ----------
+    rows, reference, measure
+        As in :func:`paired_differences`.
+    test_per_train : float
+        Ratio :math:`n_\mathrm{test}/n_\mathrm{train}`. By default all cells that a partition
+        learns from or stops on count as training cells.
+
+    Returns
+    -------
+    DataFrame indexed by method with columns difference, error, corrected, partitions
+        ``error`` is the usual standard error, ``corrected`` the other.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"train_ratio": 0.6, "gamma": 0.1, "rep": list(range(4)) * 2})
+    >>> rows["method"], rows["mse_rhat"] = list("aaaabbbb"), [1, 1, 1, 1, 1, 2, 1, 2]
+    >>> row = pooled_differences(rows, "a", test_per_train=0.75).loc["b"]
+    >>> bool(np.isclose(row["corrected"], 2 * row["error"]))  # 1/4 + 3/4 for 1/4
+    True
+    """
+    _check_reference(rows, reference)
+    if test_per_train < 0:
+        raise ValueError(f"test_per_train is {test_per_train}; a ratio cannot be negative.")
+    keys = [*COLUMNS_comparisons, "rep"]
+    wide = rows.pivot_table(index=keys, columns="method", values=measure)
+    differences = wide.sub(wide[reference], axis=0)
+    n_columns = len(wide.index.droplevel("rep").unique())
+    counts = differences.groupby("rep").count()
+    means = differences.groupby("rep").mean().where(counts == n_columns)
+    spread = means.std(ddof=1)
+    table = pd.DataFrame(
+        {
+            "difference": means.mean(),
+            "error": spread / np.sqrt(means.count()),
+            "corrected": spread * np.sqrt(1.0 / means.count().clip(lower=1) + test_per_train),
+            "partitions": means.count(),
+        }
+    )
+    return table[table["partitions"] > 0].rename_axis("method").sort_values("difference")
+
+
+def _check_reference(rows: pd.DataFrame, reference: str) -> None:
+    if reference not in set(rows["method"]):
+        raise ValueError(f"reference is {reference!r}; expected one of {sorted(set(rows.method))}.")
+
+
+# What a reader takes from the tables: the order of the methods, and which is printed in bold.
+
+
+NOT_RANKED = ("rank",)
+
+
+def rankings(ledger: Ledger) -> pd.DataFrame:
+    """Return how far the order of the methods is the paper's, cell by cell.
+
+    Columns: ``tau`` (Kendall's rank correlation of the means), ``best_paper`` and
+    ``best`` (methods with the least mean), ``same_best``, ``methods`` (how many
+    are there). Cells with fewer than two methods are left out, and so are the selected ranks
+    of Table 3, of which none is better than another.
+    """
+    records = []
+    ranked = ledger.cells[~ledger.cells["measure"].isin(NOT_RANKED)]
+    for (table, cell), part in ranked.groupby(["table", "cell"], sort=False):
+        part = part[part.verdict != "missing"]
+        if len(part) < 2:
+            continue
+        tau = kendalltau(part["paper_mean"], part["mean"]).statistic
+        best_paper, best = (
+            tuple(part["method"][part[column] == part[column].min()])
+            for column in ("paper_mean", "mean")
+        )
+        same = bool(set(best_paper) & set(best))
+        records.append((table, cell, tau, "|".join(best_paper), "|".join(best), same, len(part)))
+    columns = ["table", "cell", "tau", "best_paper", "best", "same_best", "methods"]
+    return pd.DataFrame(records, columns=columns)
+
+
+def bold_entries(ledger: Ledger) -> pd.DataFrame:
+    """Return for every bold entry of the paper whether it is the best here too.
+
+    Methods are compared on the data sets that they share, whatever the number of repetitions of
+    either: the difference on one data set varies much less than the results themselves.
+
+    Returns
+    -------
+    DataFrame with columns table, cell, method, holds, by, difference, error, pairs
+        ``holds``: "best" if no other of the paper's methods is smaller on average, "tied" if none
+        is by more than 3 standard errors, "beaten", or "missing". The rest is about the method
+        ``by`` that is smaller by the most standard errors, empty for the best: its mean
+        difference, the standard error of that, and the number of common data sets.
+    """
+    records = []
+    for row in ledger.cells[ledger.cells["bold"]].itertuples():
+        name = (row.table, row.cell, row.method)
+        if row.verdict == "missing":
+            records.append((*name, "missing", "", float("nan"), float("nan"), 0))
+            continue
+        columns = LAYOUTS[row.table].keys
+        rows = ledger.rows[row.table]
+        for column in columns:
+            rows = rows[rows[column] == getattr(row, column)]
+        rows = rows[rows["method"].isin(PAPER_METHODS)]
+        found = paired_differences(rows, row.method, measure=row.measure, columns=columns)
+        found = found[(found["difference"] < 0) & (found["pairs"] >= 2)]
+        if found.empty:
+            records.append((*name, "best", "", float("nan"), float("nan"), row.reps))
+            continue
+        rival = found.loc[(found["difference"] / found["error"]).idxmin()]
+        holds = "tied" if -rival["difference"] <= Z_LIMIT * rival["error"] else "beaten"
+        records.append((*name, holds, *rival[["method", "difference", "error", "pairs"]]))
+    columns = ["table", "cell", "method", "holds", "by", "difference", "error", "pairs"]
+    return pd.DataFrame(records, columns=columns)

@@ -1,0 +1,391 @@
+"""What stands beside a table's rows: settings, seeds, versions, code hashes, machine, totals."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .. import __version__
+from ..simulation import BASE_SEED, stream
+from .registry import EXPERIMENTS
+from .simulations import Row
+from .store import Store, atomic_write, locked
+from .study import Experiment
+
+__all__ = [
+    "Manifest",
+    "Replay",
+    "environments",
+    "one_thread",
+    "read_manifest",
+    "replay",
+    "replay_sample",
+    "spread",
+    "status",
+    "stored_row",
+]
+
+
+SEEDS = (
+    "repetition k has seed 42 + k; every draw comes from a stream of steinsdr.simulation named by "
+    "what it is for"
+)
+SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 if it was cached"
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return a manifest's content; ValueError names the file if it is none."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON ({error}); restore it.") from error
+    if not isinstance(content, dict):
+        found = type(content).__name__
+        raise ValueError(f"{path} is not a manifest: a {found}, not an object; restore it.")
+    return content
+
+
+def environments(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the versions and machines that rows were made with, the first ones first.
+
+    A manifest of an earlier version of the package knows the last ones alone.
+    """
+    keys = ("versions", "machine")
+    last = [{key: content[key] for key in keys}] if content.keys() >= set(keys) else []
+    return content.get("environments", last)
+
+
+class Manifest:
+    """``<name>.manifest.json`` beside ``<name>.csv``.
+
+    For every method with rows it holds the signature under which they were made. A signature
+    that changed is recorded as equal only after a replay said so; the old code hash is kept.
+    """
+
+    def __init__(self, experiment: Experiment, folder: str | os.PathLike[str]) -> None:
+        self.experiment = experiment
+        self.path = Path(folder) / f"{experiment.name}.manifest.json"
+
+    def load(self) -> dict[str, Any]:
+        """Return its content; empty if there is none."""
+        return read_manifest(self.path) if self.path.exists() else {}
+
+    def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:
+        """Return for each method whose signature differs from the recorded one, in what.
+
+        A method that is not recorded is not reported.
+        """
+        content = self.load()
+        recorded = content.get("methods", {})
+        found = {}
+        for name in methods:
+            if name not in recorded:
+                continue
+            made_for = recorded[name].get("design", content.get("design"))
+            design = [] if made_for == self._design() else ["design"]
+            now = _plain(self.experiment.signature(name))
+            then = {key: recorded[name].get(key) for key in now}
+            if now["code"] in _codes(recorded[name]):
+                then["code"] = now["code"]
+            if differing := design + [key for key in now if now[key] != then[key]]:
+                found[name] = differing
+        return found
+
+    def unrecorded(self, rows: Mapping[Any, Row]) -> list[str]:
+        """Return the methods that have rows but no recorded signature."""
+        recorded = self.load().get("methods", {})
+        return sorted({row.cell.method for row in rows.values()} - recorded.keys())
+
+    def record(self, methods: Iterable[str], *, replayed: Mapping[str, int] | None = None) -> None:
+        """Record the current signatures; ``replayed`` counts the rows that were found equal.
+
+        Without it rows are about to be made, and versions and machine are recorded, too.
+        """
+        with locked(self.path):
+            content = self.load()
+            if not replayed:
+                _add_environment(content)
+            recorded = content.setdefault("methods", {})
+            if (old := content.get("design", self._design())) != self._design():
+                for other in recorded.values():  # rows that nobody replayed keep the old design
+                    other.setdefault("design", old)
+            for name in methods:
+                before = recorded.get(name, {})
+                entry = self.experiment.signature(name)
+                if not replayed and entry["code"] in _codes(before):
+                    entry["code"] = before["code"]  # a later version, found equal to this one
+                method = self.experiment.methods[name]
+                entry["note"] = method.note
+                entry["tolerance"] = self.experiment.tolerance(name)
+                history = [h for h in before.get("found_equal", []) if h["code"] != entry["code"]]
+                if before and before["code"] != entry["code"]:
+                    rows = (replayed or {}).get(name, 0)
+                    # Not replayed: the rows of the old code are gone, and nothing is known of it.
+                    known = {"code": before["code"], "rows_replayed": rows}
+                    history = [*history, known] if rows else []
+                if history:
+                    entry["found_equal"] = history
+                recorded[name] = entry
+            content["methods"] = self._ordered(recorded)
+            content["design"] = self._design()
+            self._write(content)
+
+    def summarize(self, rows: Mapping[Any, Row]) -> None:
+        """Write totals, if they are others than those that are there."""
+        with locked(self.path):
+            before = self.load()
+            content = dict(before)
+            if not environments(content):
+                _add_environment(content)
+            counts: dict[str, int] = {}
+            for row in rows.values():
+                counts[row.cell.method] = counts.get(row.cell.method, 0) + 1
+            content |= {
+                "experiment": self.experiment.name,
+                "columns": list(self.experiment.columns),
+                "fixed": dict(self.experiment.fixed),
+                "seeds": SEEDS,
+                "rows": self._ordered(counts),
+                "failed": sum(row.status != "ok" for row in rows.values()),
+                # Rounded as in the file, so that reading it gives the same sum.
+                "seconds": round(sum(round(row.seconds, 3) for row in rows.values()), 1),
+                "seconds_are": SECONDS,
+            }
+            if content != before:
+                self._write(content)
+
+    def made_here(self) -> bool:
+        """Whether all rows were made on this kind of processor with these NumPy and PyTorch."""
+        made = environments(self.load())
+        return bool(made) and all(_kind(one) == _kind(_environment()) for one in made)
+
+    def _design(self) -> dict[str, Any]:
+        return _plain(self.experiment.describe())
+
+    def _ordered(self, by_method: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: by_method[name] for name in self.experiment.methods if name in by_method}
+
+    def _write(self, content: dict[str, Any]) -> None:
+        order = ("experiment", "columns", "fixed", "design", "seeds")
+        last = ("versions", "machine", "environments")
+        ordered = {key: content[key] for key in order if key in content}
+        ordered |= {key: value for key, value in content.items() if key not in last}
+        ordered |= {key: content[key] for key in last if key in content}
+        text = json.dumps(ordered, indent=1, ensure_ascii=False)
+        atomic_write(self.path, f"{text}\n".encode())
+
+
+def _codes(entry: Mapping[str, Any]) -> list[str]:
+    """Return the code hashes under which a method's rows may be made."""
+    return [part["code"] for part in (entry, *entry.get("found_equal", [])) if "code" in part]
+
+
+def _plain(content: Any) -> Any:
+    """Return content as JSON gives it back."""
+    return json.loads(json.dumps(content))
+
+
+def _add_environment(content: dict[str, Any]) -> None:
+    now = _environment()
+    seen = environments(content)
+    content |= {**now, "environments": seen if now in seen else [*seen, now]}
+
+
+def _environment() -> dict[str, Any]:
+    machine = {
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+    }
+    return {"versions": _versions(), "machine": machine}
+
+
+def _kind(environment: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what decides how training in single precision rounds."""
+    versions = environment["versions"]
+    return environment["machine"]["processor"], versions["numpy"], versions["torch"]
+
+
+def _versions() -> dict[str, str]:
+    packages = {name: metadata.version(name) for name in _PACKAGES}
+    return {"python": platform.python_version(), "steinsdr": __version__, **packages}
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        return names[0]
+    except (OSError, IndexError):
+        return platform.processor() or platform.machine()
+
+
+# Recompute stored replicates from nothing, and say whether they are the same numbers.
+
+
+STRICT = 1e-6
+"""Tolerance of networks where the same machine should give the same digits."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A stored row, the row computed again, and the tolerance of the comparison.
+
+    ``made_here`` says whether the stored row comes from the same kind of machine.
+    """
+
+    stored: Row
+    again: Row
+    tolerance: float
+    made_here: bool = False
+
+    @property
+    def same(self) -> bool:
+        """Whether status and values agree."""
+        if self.stored.status != "ok" or self.again.status != "ok":
+            return self.stored.status == self.again.status
+        difference = np.abs(np.subtract(self.stored.values, self.again.values))
+        return bool(difference.max() <= self.tolerance)
+
+    def __str__(self) -> str:
+        stored, again = (row.values or row.status for row in (self.stored, self.again))
+        if stored == again:
+            return f"same: {_shown(stored)}"
+        verdict = "same within" if self.same else "NOT the same, tolerance"
+        where = "on the same kind of machine" if self.made_here else "on another machine"
+        found = f"stored {_shown(stored)}, now {_shown(again)}"
+        return f"{verdict} {self.tolerance:g} {where}: {found}"
+
+
+def _shown(result: tuple[float, ...] | str) -> str:
+    return result if isinstance(result, str) else ", ".join(map(repr, result))
+
+
+def stored_row(store: Store, cell: Any) -> Row:
+    """Return the row of a cell; ValueError if there is none."""
+    row = store.rows.get(store.key(cell))
+    if row is None:
+        name = " ".join(store.key(cell))
+        raise ValueError(f"{store.path} has no row {name}; python -m steinsdr status lists them.")
+    return row
+
+
+def replay(experiment: Experiment, stored: Row, *, made_here: bool = False) -> Replay:
+    """Compute a stored row again, without any cache.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    stored : Row
+    made_here : bool
+        Whether it was made on the same kind of machine with the same versions, as
+        :meth:`Manifest.made_here` says; networks are then held to ``STRICT``.
+    """
+    (group,) = experiment.groups([stored.cell])
+    with one_thread(networks=experiment.uses_networks(group.cells)):
+        (again,) = experiment.compute(group)
+    tolerance = experiment.tolerance(stored.cell.method)
+    return Replay(stored, again, min(tolerance, STRICT) if made_here else tolerance, made_here)
+
+
+def replay_sample(
+    experiment: Experiment, folder: str | os.PathLike[str], method: str, size: int = 3
+) -> list[Replay]:
+    """Replay some rows of a method, chosen by :func:`spread`."""
+    rows = [r for r in Store(experiment, folder).read().values() if r.cell.method == method]
+    made_here = Manifest(experiment, folder).made_here()
+    chosen = spread(experiment, rows, size)
+    return [replay(experiment, row, made_here=made_here) for row in chosen]
+
+
+def spread(experiment: Experiment, rows: Iterable[Row], size: int) -> list[Row]:
+    """Choose rows of a method that cover the values of every axis, and repetitions, evenly.
+
+    One after the other, the row whose values were chosen least often so far; which one of several
+    depends on the method, so that together the methods cover more than each alone.
+    """
+    # Sorted by key, so that the sample does not depend on the order of computing.
+    left = sorted(rows, key=lambda row: row.cell)
+    axes = [axis for axis in experiment.axes if axis != experiment.naming]
+    chosen: list[Row] = []
+    if left:
+        names = ("replay", experiment.name, left[0].cell.method)
+        left = [left[k] for k in stream(BASE_SEED, *names).permutation(len(left))]
+    times: Counter[tuple[str, Any]] = Counter()
+
+    def chosen_before(row: Row) -> tuple[int, int]:
+        values = sum(times[axis, getattr(row.cell, axis)] for axis in axes)
+        return values, times["rep", row.cell.rep]
+
+    while left and len(chosen) < size:
+        row = min(left, key=chosen_before)
+        left.remove(row)
+        chosen.append(row)
+        times.update((axis, getattr(row.cell, axis)) for axis in (*axes, "rep"))
+    return chosen
+
+
+# One thread per process: the same numbers everywhere, and no fight between workers.
+
+
+@contextmanager
+def one_thread(*, networks: bool = True) -> Iterator[None]:
+    """Run linear algebra and, if there are networks, torch on one thread; restore it after.
+
+    Modules of networks are loaded now, not when the first network is due: their files may have
+    changed by then, and the fingerprint is that of the code at the start.
+    """
+    if not networks:  # importing torch takes seconds
+        with threadpool_limits(1):
+            yield
+        return
+    import torch
+
+    from .. import _relu  # noqa: F401
+    from ..scores import _network  # noqa: F401
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+# What is stored and what is missing.
+
+
+def status(folder: str | os.PathLike[str]) -> str:
+    """Return a table of methods: rows of the paper profile there, missing, failed, code, hours."""
+    return "\n\n".join(_table(experiment, folder) for experiment in EXPERIMENTS.values())
+
+
+def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
+    rows = Store(experiment, folder).read()
+    manifest = Manifest(experiment, folder)
+    changed = {*manifest.changed(experiment.methods), *manifest.unrecorded(rows)}
+    lines = [f"{experiment.name:<20}{'stored':>8}{'missing':>9}{'failed':>8}{'hours':>8}  code"]
+    for method in experiment.known(experiment.naming):
+        mine = [row for row in rows.values() if row.cell.method == method]
+        wanted = {experiment.key(c) for c in experiment.cells(only={experiment.naming: [method]})}
+        have = {experiment.key(row.cell) for row in mine}
+        failed = sum(row.status != "ok" for row in mine)
+        hours = sum(row.seconds for row in mine) / 3600
+        code = "" if not mine else "changed" if method in changed else "as recorded"
+        lines.append(
+            f"{method:<20}{len(mine):>8}{len(wanted - have):>9}{failed:>8}{hours:>8.2f}  {code}"
+        )
+    return "\n".join(lines)
