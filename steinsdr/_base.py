@@ -1,9 +1,13 @@
-"""Input checks: every error names the argument, what was found and what was expected."""
+"""What every storey shares: checks of input, advice on missing packages.
+
+Every error names the argument, what was found and what was expected.
+"""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,9 +26,40 @@ __all__ = [
     "check_responses",
     "check_same_rows",
     "check_share",
+    "needs_extra",
     "split_labeled",
     "varying_columns",
 ]
+
+
+@contextmanager
+def needs_extra(extra: str, user: str) -> Iterator[None]:
+    """Say which extra of the package to install if an import inside the block fails.
+
+    Parameters
+    ----------
+    extra : {"nn", "report", "paper"}
+        Name of the extra that brings the package.
+    user : str
+        What needs the package, the beginning of the message.
+
+    Raises
+    ------
+    ImportError
+        If a package inside the block is not installed.
+
+    Examples
+    --------
+    >>> with needs_extra("nn", "DenoisingScore"):
+    ...     import a_package_that_nobody_has
+    Traceback (most recent call last):
+    ImportError: DenoisingScore needs a_package_that_nobody_has: pip install 'steinsdr[nn]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        advice = f"{user} needs {error.name}: pip install 'steinsdr[{extra}]'"
+        raise ImportError(advice, name=error.name) from error
 
 
 def check_matrix(

@@ -5,14 +5,17 @@ Functions draw into given axes and return them, so that figures can be composed.
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
-import seaborn as sns
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
+from ._base import needs_extra
 from .rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, RankSelection
+
+with needs_extra("report", "steinsdr.plotting"):
+    import matplotlib.pyplot as plt
+    import pandas as pd
+    import seaborn as sns
+    from matplotlib.axes import Axes
 
 __all__ = [
     "METHOD_COLORS",

@@ -20,6 +20,7 @@ from .._base import (
     check_not_constant,
     check_positive,
     check_share,
+    needs_extra,
 )
 from ._base import Standardization
 
@@ -133,7 +134,8 @@ class DenoisingScore(BaseEstimator):
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Train on the rows of X, shape (n, p); y is ignored."""
-        import torch  # deferred: importing steinsdr should not take torch's seconds
+        with needs_extra("nn", "DenoisingScore"):  # deferred: torch takes seconds, and is optional
+            import torch
 
         from ._network import ScoreNetwork
 
