@@ -7,20 +7,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    MetaEstimatorMixin,
-    RegressorMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._base import (
+    DirectionTransformer,
     check_choice,
     check_integer,
     check_matrix,
@@ -189,7 +183,7 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
 CONFIGS = ("sup", "split", "full")
 
 
-class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SteinSDR(DirectionTransformer):
     r"""Sufficient dimension reduction via the generalized Stein's lemma.
 
     For :math:`y = \mathcal F(B^\top x) + \varepsilon` with responses in :math:`\mathbb R^q`, the
@@ -313,22 +307,6 @@ class SteinSDR(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         # Signs fixed by the largest loading, so that equal fits look equal.
         self.components_ = svd_flip(U, Vt)[0].T[: self.n_components_]
         return self
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        r"""Return the sufficient predictors :math:`\hat B^\top x`, shape (n, r)."""
-        check_is_fitted(self, "components_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        return points @ self.components_.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.components_.shape[0]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
 
     def _split(
         self, points: NDArray, responses: NDArray, X_unlabeled: ArrayLike | None
