@@ -48,21 +48,21 @@ book: install  ## Execute the notebooks, build the book in _build/html and check
 	$(BIN)/python tests/check_browser.py _build/html --screenshots _build/screenshots $(BROWSER_ARGS)
 
 notebooks: install  ## Execute all notebooks in place, after results or code changed
-	@$(BIN)/python -m steinsdr.paper.notebook notebooks/*.ipynb
+	$(BIN)/steinsdr notebooks
 
 results: install  ## Bring ledger, claims and notebooks up to date, after new rows
-	$(BIN)/python -m steinsdr ledger
-	$(BIN)/python -m steinsdr.paper.claims
-	@$(BIN)/python -m steinsdr.paper.notebook notebooks/*.ipynb
+	$(BIN)/steinsdr ledger
+	$(BIN)/steinsdr claims
+	$(BIN)/steinsdr notebooks
 
 lab: install  ## Open the notebooks in JupyterLab
 	$(BIN)/jupyter lab notebooks/01_quickstart.ipynb
 
 smoke: install  ## Execute all notebooks in small, copies in _build/batch/smoke
-	$(BIN)/python -m steinsdr book --profile smoke --jobs $(JOBS)
+	$(BIN)/steinsdr notebooks --profile smoke --jobs $(JOBS)
 
 paper: install  ## Execute all notebooks at full size, copies in _build/batch/paper (go on after a stop)
-	$(BIN)/python -m steinsdr book --profile paper --jobs $(JOBS) --resume
+	$(BIN)/steinsdr notebooks --profile paper --jobs $(JOBS) --resume
 
 bench: install  ## Measure speed and memory against bare matrix products
 	$(BIN)/python tests/bench/run.py

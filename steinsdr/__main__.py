@@ -1,229 +1,147 @@
-"""Command line: run experiments, replay a replicate, compare with the paper, run the book, fit.
-
-``python -m steinsdr --help`` lists the commands.
-"""
+"""Sufficient dimension reduction: a report on your own table, and all that the paper computes."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import NoReturn
 
-from .paper.batch import add_command as add_book_command
-from .report.command import add_command as add_fit_command
-
-if TYPE_CHECKING:
-    from .paper.study import Experiment
+from .paper.commands import add_commands
 
 __all__ = ["main"]
 
-RESULTS = "book/results"
-CACHE = "_build/scores"
-PAPER = "book/paper"
-FIGURES = "book/figures"
-KEYS = ("law", "n", "r", "train_ratio", "gamma", "method", "study", "size", "rep")
+_EPILOG = """\
+"steinsdr COMMAND --help" shows the options of a command and an example. All commands but fit work
+in a checkout of the project. Exit codes: 0 if all is well; 1 if a row is not the same or a notebook
+failed; 2 for a wrong request or trouble of the machine; 130 if interrupted."""
+
+# Optional packages with an extra of their own; all others come with the extra of the command.
+_EXTRAS = {"dask": "cluster", "distributed": "cluster", "pyarrow": "parquet"}
+
+AddCommand = Callable[..., argparse.ArgumentParser]
 
 
 class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:  # type: ignore[override]
-        """One line and exit code 2; the usage is for --help."""
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
-
-    0; 1 for "not the same"; 2 for a wrong request or trouble of the machine; 130 if interrupted.
-    """
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    """Run a command and return its exit code: 0, 1, 2 or 130, as ``steinsdr --help`` says."""
+    options = _parser().parse_args(arguments)
     try:
-        if options.command not in (_run, _patchseq):  # these make the folder
-            _check_folder(getattr(options, "results", None), "--results")
         return options.command(options)
+    except ModuleNotFoundError as error:
+        package = (error.name or "steinsdr").partition(".")[0]
+        if package == "steinsdr":  # a mistake of ours, not a missing extra
+            raise
+        extra = _EXTRAS.get(package, options.extra)
+        trouble = f"this command needs {package}: pip install 'steinsdr[{extra}]'"
     except (ValueError, OSError) as error:
-        print(f"steinsdr: {error}", file=sys.stderr)
-        return 2
+        trouble = str(error)
     except MemoryError:
-        print("steinsdr: out of memory.", file=sys.stderr)
-        return 2
+        trouble = "out of memory."
     except KeyboardInterrupt:
         return 130
+    print(f"steinsdr: {trouble}", file=sys.stderr)
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="steinsdr", description=__doc__)
+    parser = _Parser(prog="steinsdr", description=__doc__, epilog=_EPILOG)
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    run = _command(commands, "run", _run, "compute the missing cells of a table")
-    run.add_argument("experiment", help="table1, table2, table3 or theory")
-    run.add_argument("--profile", default="laptop", help="smoke, laptop (default) or paper")
-    run.add_argument("--jobs", type=int, default=1, help="local processes (default 1)")
-    run.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="FILTER",
-        help='part of the grid, such as "method=TRE-sup|SIR,law=ar1,rep=0-9"; may be repeated',
-    )
-    run.add_argument("--scheduler", help="address of a Dask scheduler, tcp://host:8786")
-    run.add_argument(
-        "--cache",
-        help=f"folder of shared score fits (default {CACHE}, none with --scheduler)",
-    )
-    run.add_argument("--no-cache", action="store_true", help="compute every score fit")
-    run.add_argument(
-        "--accept-code-change",
-        action="store_true",
-        help="if code or settings changed, go on when replayed rows are the same",
-    )
-    run.add_argument("--retry-failed", action="store_true", help="try failed cells again")
-    run.add_argument("--quiet", action="store_true", help="no progress bar")
-
-    replay = _command(commands, "replay", _replay, "recompute one stored replicate")
-    replay.add_argument("experiment", help="table1, table2, table3 or theory")
-    for name in KEYS:
-        replay.add_argument(f"--{name.replace('_', '-')}")
-
-    check = _command(commands, "check", _check, "replay rows of methods whose code changed")
-    check.add_argument("experiment", help="table1, table2, table3 or theory")
-    check.add_argument("--sample", type=int, default=3, help="rows of each method (default 3)")
-
-    _command(commands, "status", _status, "list what is stored and what is missing")
-    ledger = _command(commands, "ledger", _ledger, "compare with the paper, cell by cell")
-    ledger.add_argument("--paper", default=PAPER, help=f"the paper's figures (default {PAPER})")
-    patchseq = _command(
-        commands, "patchseq", _patchseq, "compute the stored results of the real-data chapter"
-    )
-    patchseq.add_argument("--partitions", type=int, default=20, help="random partitions (20)")
-    patchseq.add_argument("--figures", default=FIGURES, help=f"folder (default {FIGURES})")
-    add_book_command(commands)
-    add_fit_command(commands)
-    return parser
-
-
-def _command(
-    commands: Any, name: str, function: Callable[[argparse.Namespace], int], text: str
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=text, description=text)
-    parser.set_defaults(command=function)
-    parser.add_argument("--results", default=RESULTS, help=f"folder (default {RESULTS})")
-    return parser
-
-
-def _check_folder(path: str | None, option: str) -> None:
-    if path is not None and not Path(path).is_dir():
-        raise ValueError(
-            f"{option}: no folder {path!r} here. Run in a checkout of the project, or name one."
+    def add(
+        function: Callable[[argparse.Namespace], int], text: str, example: str, extra: str
+    ) -> argparse.ArgumentParser:
+        name = function.__name__.lstrip("_")
+        command = commands.add_parser(
+            name, help=text, description=text, epilog=f"Example: steinsdr {name} {example}"
         )
+        command.set_defaults(command=function, extra=extra)
+        return command
+
+    _add_fit(add)
+    add_commands(add)
+    return parser
 
 
-def _experiment(name: str) -> Experiment:
-    from ._base import check_choice
-    from .paper.registry import EXPERIMENTS
+def _add_fit(add: AddCommand) -> None:
+    text = "apply SteinSDR to a table of your own and write a report"
+    fit = add(_fit, text, "my.csv --response y1 y2 --out report", "report")
+    fit.add_argument("data", help="CSV, TSV or Parquet file whose first line names the columns")
+    fit.add_argument(
+        "--response",
+        nargs="+",
+        required=True,
+        metavar="COLUMN",
+        help="columns to explain, apart by spaces",
+    )
+    fit.add_argument(
+        "--predictors", nargs="+", metavar="COLUMN", help="columns to use (default: all others)"
+    )
+    fit.add_argument("--drop", nargs="+", metavar="COLUMN", help="columns to leave out")
+    fit.add_argument("--unlabeled", metavar="FILE", help="further rows without responses")
+    fit.add_argument("--components", default="auto", help="number of directions (default auto)")
+    fit.add_argument(
+        "--scale", default="auto", help="auto (default), standardize or whiten the predictors"
+    )
+    fit.add_argument(
+        "--config",
+        default="sup",
+        help="learn the score from labeled rows (sup, default), unlabeled (split) or all (full)",
+    )
+    fit.add_argument(
+        "--bootstrap", type=int, default=200, help="resamples (default 200; 0 for none)"
+    )
+    fit.add_argument("--folds", type=int, default=5, help="held-out folds (default 5)")
+    fit.add_argument("--seed", type=int, default=0, help="every draw follows from it")
+    fit.add_argument("--out", default="report", help="folder to write to (default report)")
+    fit.add_argument("--quiet", action="store_true", help="no progress bars")
 
-    return EXPERIMENTS[check_choice(name, "experiment", EXPERIMENTS)]
 
+def _fit(options: argparse.Namespace) -> int:
+    import matplotlib
 
-def _run(options: argparse.Namespace) -> int:
-    from ._base import check_integer
-    from .paper.run import run
-    from .paper.study import parse_only
+    matplotlib.use("Agg")  # a terminal may have no display
+    from .report.analysis import analyze
+    from .report.files import check_folder, write_report
+    from .report.table import read_table
 
-    experiment = _experiment(options.experiment)
-    cells = experiment.cells(options.profile, parse_only(options.only))
-    cache = options.cache or (None if options.scheduler else CACHE)
-    outcome = run(
-        experiment,
-        cells,
-        options.results,
-        jobs=check_integer(options.jobs, "jobs", low=1),
-        scheduler=options.scheduler,
-        cache=None if options.no_cache else cache,
-        accept_code_change=options.accept_code_change,
-        retry_failed=options.retry_failed,
+    components = options.components
+    if components != "auto":
+        try:
+            components = int(components)
+        except ValueError:
+            raise ValueError(
+                f"components must be auto or a whole number; got {components!r}."
+            ) from None
+    check_folder(options.out)  # before minutes of work
+    table = read_table(
+        options.data,
+        options.response,
+        predictors=options.predictors,
+        drop=options.drop,
+        unlabeled=options.unlabeled,
+    )
+    for note in table.notes:
+        print(note)
+    analysis = analyze(
+        table,
+        components=components,
+        scale=options.scale,
+        config=options.config,
+        n_bootstrap=options.bootstrap,
+        folds=options.folds,
+        seed=options.seed,
         progress=not options.quiet,
     )
-    print(
-        f"{experiment.name}: {outcome.asked} cells, {outcome.before} were there, "
-        f"{outcome.added} added, {outcome.failed} of them failed."
-    )
-    if outcome.interrupted:
-        print("Interrupted; the same command goes on where it stopped.")
-        return 130
-    return 0
-
-
-def _replay(options: argparse.Namespace) -> int:
-    from .paper.provenance import Manifest, replay, stored_row
-    from .paper.store import Store
-
-    experiment = _experiment(options.experiment)
-    given = {name: getattr(options, name) for name in KEYS}
-    cell = experiment.cell(**{name: value for name, value in given.items() if value is not None})
-    store = Store(experiment, options.results)
-    store.read()
-    made_here = Manifest(experiment, options.results).made_here()
-    outcome = replay(experiment, stored_row(store, cell), made_here=made_here)
-    print(f"{experiment.name} {' '.join(store.key(cell))}: {outcome}")
-    return 0 if outcome.same else 1
-
-
-def _check(options: argparse.Namespace) -> int:
-    from .paper.run import check_code
-    from .paper.store import Store
-
-    experiment = _experiment(options.experiment)
-    if not Store(experiment, options.results).read():
-        raise ValueError(f"{options.results} has no rows of {experiment.name}.")
-    replayed = check_code(
-        experiment, options.results, experiment.methods, accept=True, sample=options.sample
-    )
-    if replayed:
-        found = f"{sum(replayed.values())} rows of {len(replayed)} methods replayed, all the same."
-    else:
-        found = "no code or setting behind the rows changed; nothing replayed."
-    print(f"{experiment.name}: {found}")
-    return 0
-
-
-def _status(options: argparse.Namespace) -> int:
-    from .paper.provenance import status
-
-    print(status(options.results))
-    return 0
-
-
-def _ledger(options: argparse.Namespace) -> int:
-    from .paper.ledger import Ledger
-
-    _check_folder(options.paper, "--paper")
-    ledger = Ledger.build(options.results, options.paper)
-    path = ledger.write(options.results)
-    print(ledger.summary())
-    print(f"written to {path}")
-    return 0
-
-
-def _patchseq(options: argparse.Namespace) -> int:
-    from ._base import check_integer
-    from .paper.patchseq import load_patchseq
-    from .paper.patchseq_chapter import Chapter
-    from .paper.patchseq_results import make
-    from .paper.provenance import one_thread
-    from .plotting import use_style
-
-    use_style()
-    reps = check_integer(options.partitions, "partitions", low=2)
-    data = load_patchseq()
-    with one_thread():
-        written = [*make(data, options.results, reps=reps).values()]
-        chapter = Chapter(options.figures, data)
-        written += [chapter.store_expression(options.results), *chapter.store_pictures()]
-    for path in written:
-        print(f"written to {path}")
+    page = write_report(analysis, options.out)[0]  # first: who reads the output may stop early
+    print(analysis.verdict)
+    print(f"written to {page}")
     return 0
 
 

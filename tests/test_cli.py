@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import re
 
 import pytest
 from conftest import ROOT
 
-from steinsdr.__main__ import main
+from steinsdr.__main__ import _parser, main
 
 TINY = ["--only", "method=SIR|TRE-sup,law=ar1,n=50,rep=0-1", "--quiet", "--no-cache"]
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
     return ["--results", str(tmp_path)]
 
 
@@ -41,7 +41,7 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         ["SIR", "0", "1200", "0"],
         ["SIR", "0", "600", "0"],
     ]
-    assert main(["ledger", "--paper", str(ROOT / "book" / "paper"), *folder]) == 0
+    assert main(["ledger", *folder]) == 0
     assert "460 cells" in capsys.readouterr().out
     assert (tmp_path / "ledger.csv").read_text().count("\n") == 461
 
@@ -49,15 +49,13 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "table9"], "one of 'table1', 'table2', 'table3', 'theory'; got 'table9'"),
+        (["run", "table9"], "one of table1, table2, table3, theory; got 'table9'"),
         (["run", "table1", "--profile", "big"], "'smoke', 'laptop', 'paper'"),
         (["run", "table1", "--only", "method=SIRR"], "method must be one of 'SIR', 'csOPG'"),
         (["run", "table1", "--only", "SIR"], "only must look like"),
-        (["run", "table1", "--jobs", "0"], "jobs must be an integer at least 1"),
         (["run", "table1", "--only", "rep=9-3"], "rep must be a range that ascends; got '9-3'"),
         (["run", "theory", "--only", "study=split-q,size=100"], "(split-q: 4, 8, 16, 32, 64); got"),
         (["check", "table1"], "has no rows of table1"),
-        (["ledger", "--paper", "nowhere"], "--paper: no folder 'nowhere' here"),
         (["replay", "table1", "--law", "ar1"], "table1 needs n, method, rep"),
         (["replay", "table2", "--law", "ar1", "--n", "5"], "table2 needs r, method, rep"),
     ],
@@ -69,17 +67,48 @@ def test_wrong_requests_are_one_clear_line(arguments, words, folder, capsys):
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", [["status"], ["ledger"], ["check", "table1"]])
-@pytest.mark.parametrize("kind", ["nothing", "a file"])
-def test_a_wrong_folder_is_one_clear_line(command, kind, tmp_path, capsys):
-    path = tmp_path / "results"
-    if kind == "a file":
-        path.touch()
-    assert main([*command, "--results", str(path)]) == 2
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["dance"], "invalid choice: 'dance'"),
+        ([], "the following arguments are required: command"),
+        (
+            ["run", "table1", "--jobs", "two"],
+            "--jobs: must be a whole number at least 1; got 'two'",
+        ),
+        (["check", "table1", "--sample", "0"], "--sample: must be a whole number at least 1"),
+    ],
+)
+def test_wrong_syntax_is_one_clear_line(arguments, words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
     error = capsys.readouterr().err
-    assert f"--results: no folder {str(path)!r} here" in error
+    assert words in error
     assert error.count("\n") == 1
-    assert path.exists() == (kind == "a file")
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        (["run", "table1"], "book/results"),
+        (["replay", "table1"], "book/results"),
+        (["check", "table1"], "book/results"),
+        (["status"], "book/results"),
+        (["ledger"], "book/results"),
+        (["claims"], "book/results"),
+        (["patchseq"], "book/results"),
+        (["notebooks"], "notebooks"),
+    ],
+)
+def test_outside_a_checkout_the_missing_folder_is_named(
+    command, missing, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert f"no folder {missing!r} in {tmp_path}: this command works in a checkout" in error
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_in_the_place_of_the_results_stops_a_run(tmp_path, capsys):
@@ -88,34 +117,63 @@ def test_a_file_in_the_place_of_the_results_stops_a_run(tmp_path, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("trouble", [MemoryError, OSError("a worker died")])
-def test_trouble_of_the_machine_is_not_taken_for_another_number(
-    trouble, folder, capsys, monkeypatch
-):
+@pytest.mark.parametrize(
+    ("trouble", "code", "words"),
+    [
+        (MemoryError(), 2, "steinsdr: out of memory.\n"),
+        (OSError("a worker died"), 2, "steinsdr: a worker died\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (
+            ModuleNotFoundError("No module named 'pooch'", name="pooch"),
+            2,
+            "steinsdr: this command needs pooch: pip install 'steinsdr[paper]'\n",
+        ),
+        (
+            ModuleNotFoundError("No module named 'distributed.x'", name="distributed.x"),
+            2,
+            "steinsdr: this command needs distributed: pip install 'steinsdr[cluster]'\n",
+        ),
+    ],
+)
+def test_trouble_has_an_exit_code_of_its_own(trouble, code, words, folder, capsys, monkeypatch):
     def fails(*_, **__):
         raise trouble
 
     monkeypatch.setattr("steinsdr.paper.run.run", fails)
-    assert main(["run", "table1", *TINY, *folder]) == 2, "1 means that a replay differs"
-    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["run", "table1", *TINY, *folder]) == code, "1 means that a replay differs"
+    assert capsys.readouterr().err == words
 
 
-@pytest.mark.parametrize("arguments", [["dance"], [], ["run", "table1", "--jobs", "two"]])
-def test_wrong_syntax_is_one_clear_line(arguments, capsys):
+def commands(capsys):
     with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
+        main(["--help"])
+    assert stop.value.code == 0
+    return re.findall(r"^ {4}(\w+)\b", capsys.readouterr().out, flags=re.M)
 
 
-def test_module_runs_as_a_program_without_heavy_imports():
-    code = (
-        "import sys; sys.argv = ['steinsdr', '--help']; import runpy\n"
-        "try: runpy.run_module('steinsdr', run_name='__main__', alter_sys=True)\n"
-        "except SystemExit as stop: assert stop.code == 0\n"
-        "assert not {'torch', 'distributed', 'matplotlib'} & set(sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    for command in ("run", "replay", "check", "status", "ledger"):
-        assert command in done.stdout
+def test_every_command_shows_an_example_that_is_understood(capsys):
+    names = commands(capsys)
+    assert names == [
+        *["fit", "run", "replay", "check", "status"],
+        *["ledger", "claims", "notebooks", "patchseq"],
+    ]
+    for name in names:
+        with pytest.raises(SystemExit) as stop:
+            main([name, "--help"])
+        assert stop.value.code == 0
+        example = re.search(r"Example: steinsdr ([^\n]+(?:\n[^\n]+)*)", capsys.readouterr().out)
+        assert _parser().parse_args(example[1].split()).command.__name__ == f"_{name}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "book/running.md"])
+def test_pages_name_commands_and_targets_that_exist(page, capsys):
+    text = (ROOT / page).read_text()
+    named = set(re.findall(r"(?:^|`)steinsdr ([a-z]\w*)", text, flags=re.M))
+    assert named
+    assert named <= set(commands(capsys))
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^(\w+):.*## ", makefile, flags=re.M))
+    assert set(re.findall(r"(?:^|`)make ([a-z]+)", text, flags=re.M)) <= targets
+    called = re.findall(r"\$\(BIN\)/steinsdr (\w+)", makefile)
+    assert len(called) >= 5
+    assert set(called) <= set(commands(capsys))

@@ -1,22 +1,22 @@
-"""The project, its lock, its conda environment and its README never drift apart."""
+"""The project, its lock, its extras, its conda environment and its address never drift apart."""
 
 import re
 import subprocess
 import sys
-import tomllib
+import zipfile
 from importlib import metadata
 from itertools import chain
-from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import yaml
+from conftest import PROJECT, PYPROJECT, ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import steinsdr
-
-ROOT = Path(__file__).parent.parent
+from steinsdr.paper.notebook import REPOSITORY
 
 # The CUDA build of torch brings these; the lock fixes torch's version, not its build.
 ACCELERATOR = re.compile(r"(nvidia|cuda|triton)\b")
@@ -34,13 +34,11 @@ def read_lock(text):
     return lock
 
 
-def project_requirements(pyproject):
-    """Requirement strings of the project: build backend, run time and all extras."""
-    project = pyproject["project"]
-    extras = project["optional-dependencies"].values()
-    lines = chain(pyproject["build-system"]["requires"], project["dependencies"], *extras)
-    requirements = [Requirement(line) for line in lines]
-    return [r for r in requirements if canonicalize_name(r.name) != project["name"]]
+def project_requirements():
+    """Requirements of the project: build backend, run time and all extras."""
+    extras = PROJECT["optional-dependencies"].values()
+    lines = chain(PYPROJECT["build-system"]["requires"], PROJECT["dependencies"], *extras)
+    return [r for r in map(Requirement, lines) if r.name != PROJECT["name"]]
 
 
 def bound_problems(requirements, lock):
@@ -53,7 +51,7 @@ def bound_problems(requirements, lock):
             yield f"the lock's {requirement.name}=={version} violates {requirement}"
 
 
-def closure(requirements, requires):
+def closure(requirements, requires=metadata.requires):
     """Canonical names of all packages that the requirements need here.
 
     `requires(name)` gives a package's own requirement strings.
@@ -72,34 +70,11 @@ def closure(requirements, requires):
     return {name for name, _ in seen}
 
 
-def conda_problems(environment, pyproject):
-    """Ways in which environment.yml departs from requires-python or from the lock."""
-    conda = [d for d in environment["dependencies"] if isinstance(d, str)]
-    pip = [d["pip"] for d in environment["dependencies"] if isinstance(d, dict)]
-    python = [d.partition("=")[2] for d in conda if re.match(r"python\b", d)]
-    bound = Requirement("python" + pyproject["project"]["requires-python"]).specifier
-    if len(python) != 1 or python[0] not in bound:
-        yield f"its python {python} is not one version within {bound}"
-    if {re.split("[=<>]", d)[0] for d in conda} != {"python", "pip"}:
-        yield "conda should give python and pip only"
-    if pip != [["-c constraints.txt", "-e .[dev]"]]:
-        yield f"its pip section {pip} is not the lock and the project"
-
-
-def unknown_targets(readme, makefile):
-    """Targets of `make` commands in the README that the Makefile lacks."""
-    mentioned = set(re.findall(r"^make (\w+)|`make (\w+)", readme, flags=re.M))
-    return {a or b for a, b in mentioned} - set(re.findall(r"^(\w+):", makefile, flags=re.M))
-
-
-README = (ROOT / "README.md").read_text()
-PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-REQUIREMENTS = project_requirements(PYPROJECT)
 LOCK = read_lock((ROOT / "constraints.txt").read_text())
 
 
 def test_lock_satisfies_every_bound():
-    assert list(bound_problems(REQUIREMENTS, LOCK)) == []
+    assert list(bound_problems(project_requirements(), LOCK)) == []
 
 
 @pytest.mark.skipif(
@@ -107,7 +82,7 @@ def test_lock_satisfies_every_bound():
     reason="other systems need a few other packages; the lock was made on Linux with Python 3.11",
 )
 def test_lock_holds_what_is_needed_and_nothing_else():
-    needed = closure(REQUIREMENTS, metadata.requires)
+    needed = closure(project_requirements())
     assert sorted(needed - LOCK.keys()) == [], "needed, not locked"
     assert sorted(LOCK.keys() - needed) == [], "locked, not needed"
 
@@ -117,9 +92,29 @@ def test_installed_versions_are_the_locked_ones():
     assert installed == {name: str(version) for name, version in LOCK.items()}
 
 
-def test_conda_environment_takes_the_lock():
+def test_a_broken_lock_is_noticed():
+    with pytest.raises(ValueError, match="not a plain"):
+        read_lock("scipy==1.17.1\ntorch==2.13.0+cpu")
+    requirements = [Requirement("numpy>=2.0"), Requirement("Sphinx_Proof>=0.4")]
+    assert list(bound_problems(requirements, read_lock("# a lock\nnumpy==1.26.4"))) == [
+        "the lock's numpy==1.26.4 violates numpy>=2.0",
+        "Sphinx_Proof is not locked",
+    ]
+    packages = {
+        "a": ["b[fast]>=1", "w; sys_platform == 'no-such'", "nvidia-cublas"],
+        "b": ["c; extra == 'fast'", "d; extra == 'slow'", "a"],
+        "c": None,
+    }
+    assert closure([Requirement("A>=1")], packages.__getitem__) == {"a", "b", "c"}
+
+
+def test_conda_and_binder_take_the_lock():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    assert list(conda_problems(environment, PYPROJECT)) == []
+    python, *rest = environment["dependencies"]
+    assert rest == ["pip", {"pip": ["-c constraints.txt", "-e .[dev]"]}]
+    assert python.removeprefix("python=") in Requirement(f"x{PROJECT['requires-python']}").specifier
+    # repo2docker ignores a root environment.yml beside any of these.
+    assert not [name for name in ("binder", ".binder", "Dockerfile") if (ROOT / name).exists()]
 
 
 def test_jupyterlab_takes_the_extension_for_myst():
@@ -130,64 +125,135 @@ def test_jupyterlab_takes_the_extension_for_myst():
     assert "OK" in line
 
 
-def test_readme_commands_exist():
-    assert unknown_targets(README, (ROOT / "Makefile").read_text()) == set()
-
-
-def test_readme_example_runs(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.S)
-    exec(compile(example, "README.md", "exec"), {})
-    assert capsys.readouterr().out
-
-
 def test_there_is_one_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    project = PYPROJECT["project"]["version"]
-    assert project == citation["version"] == metadata.version("steinsdr") == steinsdr.__version__
+    newest = re.search(r"^## (\S+)", (ROOT / "book" / "changelog.md").read_text(), flags=re.M)
+    assert PROJECT["version"] == citation["version"] == steinsdr.__version__ == newest[1]
 
 
-# Planted drifts: each check above can fail.
+def test_there_is_one_address():
+    patterns = ("*.*", ".github/**/*.yml", "book/*.md", "notebooks/*.ipynb", "steinsdr/**/*.py")
+    paths = {path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}
+    found = {p: re.findall(r"https?://[\w./-]*steinsdr", p.read_text()) for p in sorted(paths)}
+    assert {address for addresses in found.values() for address in addresses} == {REPOSITORY}
+    for name in ("pyproject.toml", "CITATION.cff", "_config.yml"):
+        assert found[ROOT / name], name
 
 
-@pytest.mark.parametrize("line", ["torch==2.13.0+cpu", "numpy>=2.0", "-e .", "numpy"])
-def test_lock_takes_plain_pins_only(line):
-    with pytest.raises(ValueError, match="not a plain"):
-        read_lock(f"# comment\nscipy==1.17.1\n{line}\n")
+# The light install: NumPy, SciPy and scikit-learn alone.
 
 
-def test_planted_bounds_are_found():
-    requirements = [Requirement("numpy>=2.0"), Requirement("Sphinx_Proof>=0.4")]
-    assert list(bound_problems(requirements, read_lock("numpy==2.4.6\nsphinx-proof==0.4.0"))) == []
-    assert list(bound_problems(requirements, read_lock("numpy==1.26.4"))) == [
-        "the lock's numpy==1.26.4 violates numpy>=2.0",
-        "Sphinx_Proof is not locked",
-    ]
+LIGHT = """
+import sys
+
+class Refuse:  # what Python says where these are not installed
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {refused!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Refuse())
+sys.path.insert(0, {target!r})
+import steinsdr
+assert steinsdr.__file__.startswith({target!r}), steinsdr.__file__
+"""
 
 
-def test_closure_follows_extras_and_markers():
-    packages = {
-        "a": ["b[fast]>=1", "w; sys_platform == 'no-such'", "nvidia-cublas"],
-        "b": ["c; extra == 'fast'", "d; extra == 'slow'", "a"],
-        "c": None,
-        "e": ["f"],
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, as ``pip`` builds it from a copy of the sources."""
+    folder = tmp_path_factory.mktemp("wheel")
+    listed = ["git", "ls-files", "-co", "--exclude-standard", "steinsdr", "pyproject.toml"]
+    files = subprocess.run([*listed, "README.md", "LICENSE"], cwd=ROOT, capture_output=True)
+    for name in files.stdout.decode().split():
+        if (ROOT / name).is_file():
+            (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "source" / name).write_bytes((ROOT / name).read_bytes())
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    build = ["wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder)]
+    subprocess.run([*pip, *build, str(folder / "source")], check=True, timeout=120)
+    (built,) = folder.glob("*.whl")
+    install = ["install", "--no-deps", "--no-index", "--target", str(folder / "target")]
+    subprocess.run([*pip, *install, str(built)], check=True, timeout=120)
+    return built, folder / "target"
+
+
+def python(wheel, code, tmp_path, *, refused=()):
+    """Run code with the installed wheel, outside of the repository."""
+    light = LIGHT.format(refused=set(refused), target=str(wheel[1]))
+    program = [sys.executable, "-I", "-c", light + dedent(code)]
+    return subprocess.run(program, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+
+
+# Top-level modules that no required package brings.
+OPTIONAL = {
+    *("torch", "pandas", "matplotlib", "seaborn", "jinja2", "tqdm", "pooch", "papermill"),
+    *("nbclient", "nbformat", "yaml", "IPython", "myst_nb", "dask", "distributed", "pyarrow"),
+}
+
+
+def test_extras_are_what_is_refused_below():
+    names = {"PyYAML": "yaml", "Jinja2": "jinja2", "ipykernel": "IPython"}
+    extras = [PROJECT["optional-dependencies"][name] for name in ("nn", "report", "paper")]
+    brought = {names.get(Requirement(line).name, Requirement(line).name) for line in chain(*extras)}
+    with_sklearn = {"joblib", "threadpoolctl"}
+    assert brought - with_sklearn - {"steinsdr"} <= OPTIONAL
+    assert {Requirement(r).name for r in PROJECT["dependencies"]} == {
+        *("numpy", "scipy", "scikit-learn")
     }
-    assert closure([Requirement("A>=1")], packages.__getitem__) == {"a", "b", "c"}
 
 
-@pytest.mark.parametrize(
-    "dependencies",
-    [
-        ["python=3.10", "pip", {"pip": ["-c constraints.txt", "-e .[dev]"]}],
-        ["python=3.11", "pip", "numpy", {"pip": ["-c constraints.txt", "-e .[dev]"]}],
-        ["python=3.11", "pip", {"pip": ["-e .[dev]"]}],
-        ["python=3.11", "pip"],
-        ["pip", {"pip": ["-c constraints.txt", "-e .[dev]"]}],
-    ],
-)
-def test_planted_conda_drifts_are_found(dependencies):
-    assert list(conda_problems({"dependencies": dependencies}, PYPROJECT)) != []
+def test_wheel_holds_the_data_files(wheel):
+    names = set(zipfile.ZipFile(wheel[0]).namelist())
+    data = {
+        str(path.relative_to(ROOT))
+        for path in ROOT.glob("steinsdr/**/*")
+        if path.suffix in (".toml", ".csv", ".j2", ".typed")
+    }
+    assert data
+    assert data <= names
 
 
-def test_planted_unknown_target_is_found():
-    readme = "```console\nmake book  # ...\nmake coffee\n```\nor `make tea` to make a cup"
-    assert unknown_targets(readme, "book: install\n") == {"coffee", "tea"}
+def test_readme_example_runs_on_a_light_install(wheel, tmp_path):
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    done = python(wheel, example + "\nprint(Z.shape)", tmp_path, refused=OPTIONAL)
+    assert done.returncode == 0, done.stderr
+    *_, distance, shape = done.stdout.splitlines()
+    assert shape == "(300, 3)"
+    assert float(distance) < 1.5  # chance is above 2
+
+
+def test_help_works_on_a_light_install_and_the_rest_says_what_it_needs(wheel, tmp_path):
+    code = """
+    from steinsdr.__main__ import main
+    for arguments in (["--help"], ["fit", "--help"], ["run", "--help"]):
+        try:
+            main(arguments)
+        except SystemExit as stop:
+            assert stop.code == 0
+    print(main(["run", "table1", "--results", "here"]))
+    print(main(["fit", "my.csv", "--response", "y"]))
+    """
+    done = python(wheel, code, tmp_path, refused=OPTIONAL)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("2\n2\n")
+    run, fit = done.stderr.splitlines()
+    assert re.fullmatch(r"steinsdr: this command needs \w+: pip install 'steinsdr\[paper\]'", run)
+    assert re.fullmatch(r"steinsdr: this command needs \w+: pip install 'steinsdr\[report\]'", fit)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fit_runs_from_the_wheel(wheel, tmp_path):
+    code = """
+    import numpy as np
+    from steinsdr.__main__ import main
+    from steinsdr.simulation import simulate
+    data = simulate("isotropic", n=60, p=4)
+    table = np.column_stack([data.X, data.Y[:, 0]])
+    np.savetxt("my.csv", table, delimiter=",", header="a,b,c,d,y", comments="")
+    sys.exit(main(["fit", "my.csv", "--response", "y", "--bootstrap", "10", "--quiet"]))
+    """
+    paper = OPTIONAL - {"pandas", "matplotlib", "seaborn", "jinja2", "tqdm"}
+    done = python(wheel, code, tmp_path, refused=paper - {"pyarrow"})
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report").is_dir()
+    assert "written to report" in done.stdout
