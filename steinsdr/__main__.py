@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return options.command(options)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         package = (error.name or "steinsdr").partition(".")[0]
         if package == "steinsdr":  # a mistake of ours, not a missing extra
             raise
