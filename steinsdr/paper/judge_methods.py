@@ -7,6 +7,7 @@ from functools import partial
 from .claims import BOOK, SEED, Claim, Judgement, claim, decide, register
 from .rate_results import load_studies, shares_table
 from .theory import theorem3
+from .theory.printed_settings import compare_settings
 
 __all__ = []
 
@@ -69,7 +70,7 @@ def _easier() -> Judgement:
 
 def _defaults(label: str) -> Judgement:
     """Whether the package's defaults are the settings that a table prints."""
-    frame = theorem3.compare_settings(label)
+    frame = compare_settings().query("table == @label")
     different = frame.setting[~frame.same].tolist()
     text = f"{frame.same.sum()} of {len(frame)} printed settings are the defaults"
     return decide(not different, text + (f"; not {different}" if different else ""))

@@ -102,7 +102,7 @@ def _few() -> Judgement:
     r"\sigma_r(\boldsymbol{M})\).",
 )
 def _corollary() -> Judgement:
-    sizes = theorem3.SIZES
+    sizes = theorem3.RELATIVE_ERRORS
     frame = theorem3.corollary_ratios(20, 10, 3, sizes, 10, claim_rng("corollary"))
     exact = theorem3.worst_ratio()
     text = (

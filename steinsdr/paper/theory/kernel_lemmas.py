@@ -1,12 +1,30 @@
-r"""Lemmas 4, 7, 8 and 9: what is bounded in the space of the curl-free IMQ kernel.
+r"""Lemmas 4 to 10 and the source condition: bounds in the space of the curl-free IMQ kernel.
 
-With :math:`\phi(r) = (1 + r^2/c^2)^{-1/2}` and u = r/c, everything below is radial, so a supremum
-over two points of :math:`\mathbb R^p` is one over u, found on a grid and polished.
+With :math:`\phi(r) = (1 + r^2/c^2)^{-1/2}` and u = r/c, the quantities of Lemmas 7, 8 and 9 are
+radial, so a supremum over two points of :math:`\mathbb R^p` is one over u. It is found on a grid
+and refined.
+
+Lemma 5 speaks of kernel ridge regression, Lemmas 6 and 10 of the Tikhonov score estimator (TRE),
+which is :math:`\hat\zeta(x)/\lambda` minus the ridge regression of
+:math:`\hat\zeta(x_i)/\lambda`. Their proofs lose a factor :math:`1/\lambda` of these responses.
+The bounds called ``repaired`` use instead :math:`\hat s = (\hat L + \lambda)^{-1} \hat\zeta` in
+the RKHS, where :math:`\hat L \ge 0` is the empirical integral operator and
+:math:`\|\hat\zeta\|_{\mathcal H} \le Z` (:func:`feature_norm`). With :math:`\kappa = 1/c` they are
+
+.. math::
+    \|\hat s(x)\| \le \frac{\kappa Z}{\lambda}, \qquad
+    \|\hat s_X(x) - \hat s_{X^j}(x)\| \le \frac{2\kappa Z}{n\lambda}
+    \Big(1 + \frac{\kappa^2}{\lambda}\Big).
+
+Functions that measure return a data frame with columns ``measured``, ``bound`` and their
+``ratio``, which is at most 1 where the lemma holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,16 +41,28 @@ __all__ = [
     "divergence_sup",
     "divergence_sup_table",
     "feature_norm",
+    "interpolation_norms",
     "lipschitz_table",
     "pointwise_bound",
     "pointwise_table",
-    "ridge_field",
+    "potential_range",
     "ridge_replacement",
     "single_point_counterexample",
     "third_derivative_sup",
     "tre_field",
     "tre_replacement",
 ]
+
+Field = Callable[[NDArray], NDArray]  # points (m, p) -> vectors (m, p)
+
+
+def _against_bounds(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return the rows with the ratios of what is measured to the paper's and repaired bounds."""
+    frame = pd.DataFrame(rows)
+    frame["ratio"] = frame.measured / frame.bound
+    if "repaired" in frame:
+        frame["ratio_repaired"] = frame.measured / frame.repaired
+    return frame
 
 
 def curl_free_block(x: NDArray, y: NDArray, c: float) -> NDArray:
@@ -58,9 +88,9 @@ def diagonal_norms(c: float, p: int, n: int, rng: np.random.Generator) -> pd.Dat
     return pd.DataFrame({"measured": measured, "bound": 1 / c**2})
 
 
-def _sup(f: Callable[[NDArray], NDArray], high: float = 20.0) -> tuple[float, float]:
-    """Maximize |f| on [0, high]: grid, then a bounded search around the best point."""
-    grid = np.linspace(0, high, 4001)
+def _sup(f: Callable[[NDArray], NDArray]) -> tuple[float, float]:
+    """Return the maximum of |f| on [0, 20] and where it is: grid, then a bounded search."""
+    grid = np.linspace(0, 20.0, 4001)
     best = int(np.argmax(np.abs(f(grid))))
     step = grid[1]
     found = minimize_scalar(
@@ -93,20 +123,25 @@ def divergence_sup(p: int, c: float = 1.0) -> float:
     return _sup(lambda u: divergence_norm(u, p, c))[0]
 
 
-def divergence_sup_table(dimensions: list[int], c: float = 1.0) -> pd.DataFrame:
-    r"""Lemma 8 over dimensions: the supremum, over p, and between the proof's two constants.
+def divergence_sup_table(dimensions: list[int]) -> pd.DataFrame:
+    r"""Lemma 8 with c = 1 over dimensions: the supremum, and the proof's two constants.
 
-    The proof brackets :math:`c^3 M_\zeta/(3p)` by :math:`2^{-7/2}` and
-    :math:`\sup_u u(3 + u^2)(1 + u^2)^{-7/2}`. Column ``median_width`` is the supremum with
-    :math:`c = (2p)^{1/2}`, the order of the median distance of p standardized columns.
+    The proof brackets :math:`c^3 M_\zeta/(3p)` by :math:`2^{-7/2}` (``low``) and
+    :math:`\sup_u u(3 + u^2)(1 + u^2)^{-7/2}` (``high``). Column ``median_width`` is the supremum
+    with :math:`c = (2p)^{1/2}`, the order of the median distance of p standardized columns.
     """
-    top = _sup(lambda u: u * (3 + u**2) / (1 + u**2) ** 3.5)[0]
-    rows = []
-    for p in dimensions:
-        sup = divergence_sup(p, c)
-        rows.append((p, sup, c**3 * sup / (3 * p), 2**-3.5, top, divergence_sup(p, (2 * p) ** 0.5)))
-    columns = ["p", "measured", "over_3p", "low", "high", "median_width"]
-    return pd.DataFrame(rows, columns=columns)
+    high = _sup(lambda u: u * (3 + u**2) / (1 + u**2) ** 3.5)[0]
+    measured = np.array([divergence_sup(p) for p in dimensions])
+    return pd.DataFrame(
+        {
+            "p": dimensions,
+            "measured": measured,
+            "over_3p": measured / (3 * np.array(dimensions)),
+            "low": 2**-3.5,
+            "high": high,
+            "median_width": [divergence_sup(p, (2 * p) ** 0.5) for p in dimensions],
+        }
+    )
 
 
 def third_derivative_sup(c: float = 1.0) -> dict[str, float]:
@@ -114,31 +149,42 @@ def third_derivative_sup(c: float = 1.0) -> dict[str, float]:
 
     With d = (x - y)/c, :math:`c^3 \partial_i\partial_j\partial_k \phi = 3 w^5(\delta_{ij} d_k +
     \delta_{ik} d_j + \delta_{jk} d_i) - 15 w^7 d_i d_j d_k`. A derivative involves at most
-    three coordinates; other coordinates only shrink it. It decays like :math:`r^{-4}`.
+    three coordinates; other coordinates only shrink it. It decays like :math:`r^{-4}`, with the
+    factor ``decay_constant``.
     """
-    scale = 1 / c**3
-    same = _sup(lambda u: 9 * u / (1 + u**2) ** 2.5 - 15 * u**3 / (1 + u**2) ** 3.5)[0]
 
-    def two(a: NDArray, b: NDArray) -> NDArray:
-        s = 1 + a**2 + b**2
-        return 3 * b / s**2.5 - 15 * a**2 * b / s**3.5
+    def same(u: NDArray) -> NDArray:
+        return 9 * u / (1 + u**2) ** 2.5 - 15 * u**3 / (1 + u**2) ** 3.5
 
     a, b = np.meshgrid(np.linspace(0, 4, 801), np.linspace(0, 4, 801))
-    pair = float(np.abs(two(a, b)).max())
-    distinct = _sup(lambda u: 15 * (u / np.sqrt(3)) ** 3 / (1 + u**2) ** 3.5)[0]
-    tail = float(np.abs(9 * 1e3 / (1 + 1e6) ** 2.5 - 15 * 1e9 / (1 + 1e6) ** 3.5) * 1e12)
-    kinds = {"iii": same * scale, "iij": pair * scale, "ijk": distinct * scale}
-    return {**kinds, "M3": max(kinds.values()), "decay_constant": tail * scale}
+    s = 1 + a**2 + b**2
+    kinds = {
+        "iii": _sup(same)[0],
+        "iij": float(np.abs(3 * b / s**2.5 - 15 * a**2 * b / s**3.5).max()),
+        "ijk": _sup(lambda u: 15 * (u / np.sqrt(3)) ** 3 / (1 + u**2) ** 3.5)[0],
+    }
+    far = 1e3
+    decay = float(np.abs(same(np.array(far))) * far**4)
+    found = {**kinds, "M3": max(kinds.values()), "decay_constant": decay}
+    return {name: value / c**3 for name, value in found.items()}
 
 
 def feature_norm(p: int, c: float) -> float:
     r"""Norm in the RKHS of the divergence functional: :math:`Z = \{3p(p+2)\}^{1/2}/c^2`.
 
     :math:`Z^2 = \mathrm{div}_x \mathrm{div}_y \mathcal K(x, y)|_{x = y} = \Delta^2\phi(0)`. The
-    paper does without it; it gives the bounds of :mod:`steinsdr.paper.theory.kernel_lemmas` that
-    hold.
+    paper does not use it; the repaired bounds do.
     """
     return float(np.sqrt(3 * p * (p + 2)) / c**2)
+
+
+def _random_field(
+    n: int, p: int, c: float, rng: np.random.Generator
+) -> tuple[NDArray, NDArray, CurlFreeIMQ, float]:
+    r"""Return centres, coefficients, kernel and RKHS norm of a random sum of kernel functions."""
+    X, V = rng.standard_normal((2, n, p))
+    kernel = CurlFreeIMQ(X, c)
+    return X, V, kernel, np.sqrt(float((V * (kernel @ V)).sum()))
 
 
 def pointwise_bound(
@@ -146,49 +192,72 @@ def pointwise_bound(
 ) -> pd.DataFrame:
     r"""Lemma 4: :math:`\|f(x)\|_2 \le \|\mathcal K(x,x)\|^{1/2} \|f\|_{\mathcal H}` for random f.
 
-    Fields :math:`f = \sum_j \mathcal K(\cdot, x_j) v_j` with random centres and coefficients;
-    f(x) is taken at the centres and at fresh points. Columns measured (largest norm), bound.
+    Fields :math:`f = \sum_j \mathcal K(\cdot, x_j) v_j` have n random centres and coefficients;
+    ``measured`` is the largest norm of f(x) at the centres and at fresh points.
     """
     rows = []
     for _ in range(n_fields):
-        X, V = rng.standard_normal((2, n, p))
-        kernel = CurlFreeIMQ(X, c)
-        norm = np.sqrt(float((V * (kernel @ V)).sum()))
+        X, V, kernel, norm = _random_field(n, p, c, rng)
         points = np.vstack([X, rng.standard_normal((200, p))])
         largest = float(np.linalg.norm(kernel.at(points, V), axis=1).max())
-        rows.append((largest, norm / c))
-    frame = pd.DataFrame(rows, columns=["measured", "bound"])
-    return frame.assign(ratio=frame.measured / frame.bound)
+        rows.append({"measured": largest, "bound": norm / c})
+    return _against_bounds(rows)
 
 
-# Lemmas 5, 6 and 10: how much one observation moves an estimate, and how large it can be.
-#
-# Lemma 5 speaks of kernel ridge regression, Lemmas 6 and 10 of the Tikhonov score estimator (TRE),
-# which is the ridge regression of :math:`\hat\zeta(x_i)/\lambda` minus
-# :math:`\hat\zeta(x)/\lambda`. In their proofs a factor :math:`1/\lambda` of these responses is
-# lost.
-# The bounds called ``repaired`` below use instead
-# :math:`\hat s = (\hat L + \lambda)^{-1} \hat\zeta` in the RKHS, where :math:`\hat L \ge 0` is the
-# empirical integral operator and :math:`\|\hat\zeta\|_{\mathcal H} \le Z` (see
-# :func:`steinsdr.paper.theory.kernel_lemmas.feature_norm`): with :math:`\kappa = 1/c`
-#
-# .. math::
-#     \|\hat s(x)\| \le \frac{\kappa Z}{\lambda}, \qquad
-#     \|\hat s_X(x) - \hat s_{X^j}(x)\| \le \frac{2\kappa Z}{n\lambda}
-#     \Big(1 + \frac{\kappa^2}{\lambda}\Big).
+def potential_range(
+    n: int, p: int, c: float, n_fields: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    r"""Assumption 4: potentials of random fields vary less than :math:`\sqrt 2\|f\|_{\mathcal H}`.
 
+    A field f = grad g of :math:`\mathcal H` has, along the segment from a to b,
 
-Field = Callable[[NDArray], NDArray]
+    .. math::
+        |g(b) - g(a)| \le \|f\|_{\mathcal H} \{2\phi(0) - 2\phi(\|b - a\|)\}^{1/2}
+        < \sqrt 2\, \|f\|_{\mathcal H},
+
+    because the norm of the line integral, as a functional, is a double integral of
+    :math:`-\nabla^2 \phi`. If :math:`s = L^\omega f_0` with :math:`f_0 \in \mathcal H` and
+    :math:`\omega > 0`, then s is in :math:`\mathcal H`, and its log density stays above a constant
+    everywhere. No probability density on :math:`\mathbb R^p` does that, so no law meets the
+    source condition. ``measured`` is the largest difference over 500 pairs near and far.
+    """
+    rows = []
+    for _ in range(n_fields):
+        _, V, kernel, norm = _random_field(n, p, c, rng)
+        radius = rng.choice([1.0, 5.0, 50.0], size=(1000, 1))
+        g = kernel.potential_at(radius * rng.standard_normal((1000, p)), V)
+        largest = float(np.abs(g[:500] - g[500:]).max())
+        rows.append({"measured": largest, "bound": np.sqrt(2) * norm})
+    return _against_bounds(rows)
 
 
 def _gram(X: NDArray, c: float) -> NDArray:
     """Return the (np, np) matrix of kernel blocks, built block by block from the definition."""
-    n, p = X.shape
-    blocks = [[curl_free_block(a, b, c) for b in X] for a in X]
-    return np.block(blocks).reshape(n * p, n * p)
+    return np.block([[curl_free_block(a, b, c) for b in X] for a in X])
 
 
-def ridge_field(X: NDArray, Y: NDArray, lam: float, c: float) -> Field:
+def interpolation_norms(
+    score: Field, radii: list[float], *, p: int, c: float, n: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    r"""Smallest RKHS norm of a field that equals the score on n points of a ball, by its radius.
+
+    It is a lower bound of the norm of any member of :math:`\mathcal H` that agrees with the score
+    there: if it grows without limit as the ball grows, the score is not in :math:`\mathcal H`
+    (Assumption 4).
+    """
+    directions = rng.standard_normal((n, p))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    unit = directions * rng.random((n, 1)) ** (1 / p)
+    rows = []
+    for radius in radii:
+        X = radius * unit
+        target = score(X).ravel()
+        norm = np.sqrt(target @ np.linalg.lstsq(_gram(X, c), target, rcond=1e-12)[0])
+        rows.append({"radius": radius, "norm": float(norm)})
+    return pd.DataFrame(rows)
+
+
+def _ridge_field(X: NDArray, Y: NDArray, lam: float, c: float) -> Field:
     """Return the kernel ridge regression of Lemma 5, solved directly."""
     n, p = X.shape
     V = np.linalg.solve(_gram(X, c) + n * lam * np.eye(n * p), Y.ravel()).reshape(n, p)
@@ -209,95 +278,79 @@ def tre_field(X: NDArray, lam: float, c: float) -> Field:
     """
     check_positive(lam, "lam")
     kernel = CurlFreeIMQ(X, check_positive(c, "c"))
-    ridge = ridge_field(X, kernel.divergence(X) / lam, lam, c)
+    ridge = _ridge_field(X, kernel.divergence(X) / lam, lam, c)
     return lambda points: kernel.divergence(points) / lam - ridge(points)
 
 
-def _largest(first: Field, second: Field, points: NDArray) -> float:
+def _largest_change(first: Field, second: Field, points: NDArray) -> float:
     return float(np.linalg.norm(first(points) - second(points), axis=1).max())
 
 
 def ridge_replacement(
     n: int, p: int, c: float, lams: list[float], n_reps: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    r"""Lemma 5: replace one of n responses-and-points, look at the largest change of the fit.
+    r"""Lemma 5: the largest change of the fit as one of n pairs of point and response is replaced.
 
     Responses lie on the sphere of radius :math:`M_y = 1`; the new pair is the worst of ten.
     The bound is :math:`2(1 + \kappa/\sqrt\lambda)\kappa^2 M_y/(n\lambda)`.
     """
-    check_integer(n, "n", low=2)
     rows = []
-    for lam in lams:
+    for lam, rep in product(lams, range(n_reps)):
+        X, Y = rng.standard_normal((2, n, p))
+        Y /= np.linalg.norm(Y, axis=1, keepdims=True)
+        before = _ridge_field(X, Y, lam, c)
+        measured = 0.0
+        for _ in range(10):
+            X2, Y2 = X.copy(), Y.copy()
+            X2[0], Y2[0] = rng.standard_normal((2, p))
+            Y2[0] /= np.linalg.norm(Y2[0])
+            points = np.vstack([X, X2[:1], rng.standard_normal((50, p))])
+            change = _largest_change(before, _ridge_field(X2, Y2, lam, c), points)
+            measured = max(measured, change)
         bound = 2 * (1 + 1 / (c * np.sqrt(lam))) / (c**2 * lam * n)
-        for rep in range(n_reps):
-            X, Y = rng.standard_normal((2, n, p))
-            Y /= np.linalg.norm(Y, axis=1, keepdims=True)
-            before = ridge_field(X, Y, lam, c)
-            measured = 0.0
-            for _ in range(10):
-                X2, Y2 = X.copy(), Y.copy()
-                X2[0], Y2[0] = rng.standard_normal((2, p))
-                Y2[0] /= np.linalg.norm(Y2[0])
-                points = np.vstack([X, X2[:1], rng.standard_normal((50, p))])
-                measured = max(measured, _largest(before, ridge_field(X2, Y2, lam, c), points))
-            rows.append((lam, rep, measured, bound))
-    frame = pd.DataFrame(rows, columns=["lam", "rep", "measured", "bound"])
-    return frame.assign(ratio=frame.measured / frame.bound)
+        rows.append({"lam": lam, "rep": rep, "measured": measured, "bound": bound})
+    return _against_bounds(rows)
 
 
-def _paper_replacement(p: int, c: float, lam: float, n: int) -> float:
-    return (2 * (1 + 1 / (c * np.sqrt(lam))) / (c**2 * lam) + 2) * divergence_sup(p, c) / n
-
-
-def _repaired_replacement(p: int, c: float, lam: float, n: int) -> float:
-    return 2 * feature_norm(p, c) / (c * n * lam) * (1 + 1 / (c**2 * lam))
+def _replacement_bounds(p: int, c: float, lam: float, n: int) -> dict[str, float]:
+    """Return Lemma 6's bound of the change of the TRE, and the repaired one."""
+    ridge = 2 * (1 + 1 / (c * np.sqrt(lam))) / (c**2 * lam)
+    repaired = 2 * feature_norm(p, c) / (c * n * lam) * (1 + 1 / (c**2 * lam))
+    return {"bound": (ridge + 2) * divergence_sup(p, c) / n, "repaired": repaired}
 
 
 def tre_replacement(
     n: int, p: int, c: float, lams: list[float], n_reps: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Lemma 6: replace one of n points by the worst of ten, look at the largest change of the TRE.
-
-    Columns lam, rep, measured, bound (the paper's), repaired, ratio, ratio_repaired.
-    """
+    """Lemma 6: the largest change of the TRE as one of n points is replaced by the worst of ten."""
     rows = []
-    for lam in lams:
-        for rep in range(n_reps):
-            X = rng.standard_normal((n, p))
-            before, measured = tre_field(X, lam, c), 0.0
-            for _ in range(10):
-                X2 = X.copy()
-                X2[0] = 3 * rng.standard_normal(p)
-                points = np.vstack([X, X2[:1], 3 * rng.standard_normal((50, p))])
-                measured = max(measured, _largest(before, tre_field(X2, lam, c), points))
-            paper, repaired = (f(p, c, lam, n) for f in (_paper_replacement, _repaired_replacement))
-            rows.append((lam, rep, measured, paper, repaired))
-    frame = pd.DataFrame(rows, columns=["lam", "rep", "measured", "bound", "repaired"])
-    return frame.assign(
-        ratio=frame.measured / frame.bound, ratio_repaired=frame.measured / frame.repaired
-    )
+    for lam, rep in product(lams, range(n_reps)):
+        X = rng.standard_normal((n, p))
+        before, measured = tre_field(X, lam, c), 0.0
+        for _ in range(10):
+            X2 = X.copy()
+            X2[0] = 3 * rng.standard_normal(p)
+            points = np.vstack([X, X2[:1], 3 * rng.standard_normal((50, p))])
+            measured = max(measured, _largest_change(before, tre_field(X2, lam, c), points))
+        bounds = _replacement_bounds(p, c, lam, n)
+        rows.append({"lam": lam, "rep": rep, "measured": measured, **bounds})
+    return _against_bounds(rows)
 
 
 def single_point_counterexample(p: int, c: float, lam: float) -> dict[str, float]:
     r"""Lemma 6 with n = 1, computed by hand and by machine.
 
     The divergence vanishes at the only training point, so the ridge part is zero and
-    :math:`\hat s(x) = \hat\zeta(x)/\lambda`. Put the point and its replacement at opposite sides
-    of x, at the distance where the divergence is largest: the change is
-    :math:`2 M_\zeta/\lambda`, and exceeds the lemma's bound for a wide kernel and small lambda.
+    :math:`\hat s(x) = \hat\zeta(x)/\lambda`. With the point and its replacement at opposite sides
+    of x, at the distance where the divergence is largest, the change is
+    :math:`2 M_\zeta/\lambda`. It exceeds the lemma's bound for a wide kernel and small lambda.
     """
-    pass
-
-    u = _sup(lambda t: divergence_norm(t, p, c))[1]
+    supremum, u = _sup(lambda t: divergence_norm(t, p, c))
     point = np.zeros((1, p))
     point[0, 0] = c * u
-    x = np.zeros((1, p))
-    return {
-        "measured": _largest(tre_field(point, lam, c), tre_field(-point, lam, c), x),
-        "by_hand": 2 * divergence_sup(p, c) / lam,
-        "bound": _paper_replacement(p, c, lam, 1),
-        "repaired": _repaired_replacement(p, c, lam, 1),
-    }
+    change = _largest_change(tre_field(point, lam, c), tre_field(-point, lam, c), np.zeros((1, p)))
+    by_hand = 2 * supremum / lam
+    return {"measured": change, "by_hand": by_hand, **_replacement_bounds(p, c, lam, 1)}
 
 
 def pointwise_table(
@@ -305,23 +358,18 @@ def pointwise_table(
 ) -> pd.DataFrame:
     r"""Lemma 10, first half: :math:`\sup_x\|\hat s(x)\|` against :math:`(1+\kappa)M_\zeta/\lambda`.
 
-    The supremum is over 400 test points, near and far, of ``n_reps`` data sets. The last width and
-    lambda are as likely to break the bound as the first; column ``repaired`` holds
-    :math:`\kappa Z/\lambda`.
+    The supremum is over 400 test points, near and far, of ``n_reps`` data sets; column
+    ``repaired`` holds :math:`\kappa Z/\lambda`.
     """
     rows = []
-    for c in widths:
-        for lam in lams:
-            for rep in range(n_reps):
-                X = rng.standard_normal((n, p)) * rng.choice([0.3, 1.0, 3.0])
-                points = np.vstack([X, rng.standard_normal((400, p)) * (c + 1)])
-                measured = float(np.linalg.norm(tre_field(X, lam, c)(points), axis=1).max())
-                bound = (1 + 1 / c) * divergence_sup(p, c) / lam
-                rows.append((c, lam, rep, measured, bound, feature_norm(p, c) / (c * lam)))
-    frame = pd.DataFrame(rows, columns=["c", "lam", "rep", "measured", "bound", "repaired"])
-    return frame.assign(
-        ratio=frame.measured / frame.bound, ratio_repaired=frame.measured / frame.repaired
-    )
+    for c, lam, rep in product(widths, lams, range(n_reps)):
+        X = rng.standard_normal((n, p)) * rng.choice([0.3, 1.0, 3.0])
+        points = np.vstack([X, rng.standard_normal((400, p)) * (c + 1)])
+        measured = float(np.linalg.norm(tre_field(X, lam, c)(points), axis=1).max())
+        bound = (1 + 1 / c) * divergence_sup(p, c) / lam
+        bounds = {"bound": bound, "repaired": feature_norm(p, c) / (c * lam)}
+        rows.append({"c": c, "lam": lam, "rep": rep, "measured": measured, **bounds})
+    return _against_bounds(rows)
 
 
 def lipschitz_table(
@@ -334,17 +382,15 @@ def lipschitz_table(
     shows the divergence alone, whose slope is a *fourth* derivative of the IMQ kernel.
     """
     rows = []
-    for c in widths:
-        M3, Mz = third_derivative_sup(c)["M3"], divergence_sup(p, c)
-        for lam in lams:
-            for rep in range(n_reps):
-                X = rng.standard_normal((n, p))
-                field = tre_field(X, lam, c)
-                start = np.vstack([X, X[:1] + c * 0.3 * rng.standard_normal((200, p))])
-                step = rng.standard_normal(start.shape)
-                step *= 1e-4 * c / np.linalg.norm(step, axis=1, keepdims=True)
-                change = np.linalg.norm(field(start + step) - field(start), axis=1)
-                measured = float((change / (1e-4 * c)).max())
-                rows.append((c, lam, rep, measured, (M3 * Mz / lam**2 + M3 / lam) * p**1.5))
-    frame = pd.DataFrame(rows, columns=["c", "lam", "rep", "measured", "bound"])
-    return frame.assign(ratio=frame.measured / frame.bound)
+    for c, lam, rep in product(widths, lams, range(n_reps)):
+        X = rng.standard_normal((n, p))
+        field = tre_field(X, lam, c)
+        start = np.vstack([X, X[:1] + c * 0.3 * rng.standard_normal((200, p))])
+        step = rng.standard_normal(start.shape)
+        step *= 1e-4 * c / np.linalg.norm(step, axis=1, keepdims=True)
+        change = np.linalg.norm(field(start + step) - field(start), axis=1)
+        measured = float((change / (1e-4 * c)).max())
+        M3 = third_derivative_sup(c)["M3"]
+        bound = (M3 * divergence_sup(p, c) / lam**2 + M3 / lam) * p**1.5
+        rows.append({"c": c, "lam": lam, "rep": rep, "measured": measured, "bound": bound})
+    return _against_bounds(rows)

@@ -1,31 +1,35 @@
-r"""Score estimators against true scores: errors by sample size, lambda, width and kernel."""
+r"""Score estimators against true scores: errors by sample size, lambda, width and kernel.
+
+Errors of scores are relative, :math:`\{E\|\hat s - s\|^2 / E\|s\|^2\}^{1/2}`: 0 for the true
+score, 1 for a zero score. Columns called ``own`` hold the error at the points that trained the
+score, and ``distance`` the Procrustes distance of the three directions that follow from it in the
+Section 4.1 design.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from ..._base import check_choice, check_positive
-from ...kernels import CurlFreeIMQ, median_distance
+from ...kernels import median_distance
 from ...moments import cross_moment
 from ...scores import GaussianScore, TikhonovScore
 from ...scores._base import Standardization
-from ...simulation import LAWS, simulate, stream
+from ...simulation import Simulation, simulate, stream
 from ...subspace import procrustes_distance
-from .kernel_lemmas import _gram
 from .lemma1 import SCORED_LAWS, gaussian_moment
 
 __all__ = [
     "configuration_errors",
     "diagonal_scores",
-    "interpolation_norms",
     "kernel_comparison",
     "lambda_errors",
-    "potential_range",
     "relative_error",
     "size_errors",
     "width_errors",
@@ -33,56 +37,54 @@ __all__ = [
 
 
 def relative_error(estimate: NDArray, truth: NDArray) -> float:
-    r"""Return :math:`\{E\|\hat s - s\|^2 / E\|s\|^2\}^{1/2}`: 0 if perfect, 1 for a zero score."""
+    """Return the relative error of scores (n, p)."""
     return float(np.linalg.norm(estimate - truth) / np.linalg.norm(truth))
 
 
 def size_errors(
-    estimator: Any, law: str, p: int, sizes: list[int], *, n_reps: int = 5, seed: int = 42
+    estimator: Any, law: str, p: int, sizes: list[int], *, n_reps: int, seed: int = 42
 ) -> pd.DataFrame:
-    """Error of a score estimator by n: at fresh points and, if it offers them, at its own.
+    """Error of a score estimator by n (Assumption 2): at 500 fresh points and at its own.
 
     ``law`` is a key of :data:`steinsdr.paper.theory.lemma1.SCORED_LAWS`. Columns n, rep, fresh,
     own.
     """
     scored = SCORED_LAWS[check_choice(law, "law", SCORED_LAWS)]
     rows = []
-    for n in sizes:
-        for rep in range(n_reps):
-            rng = stream(seed, "score", law, p, n, rep)
-            X, fresh = scored.draw(n, p, rng), scored.draw(500, p, rng)
-            estimator.fit(X)
-            own = relative_error(estimator.evaluate(X), scored.score(X))
-            rows.append(
-                (n, rep, relative_error(estimator.evaluate(fresh), scored.score(fresh)), own)
-            )
-    return pd.DataFrame(rows, columns=["n", "rep", "fresh", "own"])
+    for n, rep in product(sizes, range(n_reps)):
+        rng = stream(seed, "score", law, p, n, rep)
+        X, fresh = scored.draw(n, p, rng), scored.draw(500, p, rng)
+        estimator.fit(X)
+        errors = [relative_error(estimator.evaluate(Z), scored.score(Z)) for Z in (fresh, X)]
+        rows.append({"n": n, "rep": rep, "fresh": errors[0], "own": errors[1]})
+    return pd.DataFrame(rows)
+
+
+def _errors(scores: NDArray, data: Simulation) -> dict[str, float]:
+    """Return the error of scores at the rows of X, and of the directions that follow from them."""
+    truth = data.law.score(data.X.shape[1]).evaluate(data.X)
+    U = np.linalg.svd(cross_moment(scores, data.Y), full_matrices=False)[0][:, :3]
+    distance = procrustes_distance(U, data.B)
+    return {"own": relative_error(scores, truth), "distance": distance}
 
 
 def lambda_errors(
-    law: str, n: int, p: int, lams: list[float], *, n_reps: int = 3, seed: int = 42
+    law: str, n: int, p: int, lams: list[float], *, n_reps: int, seed: int = 42
 ) -> pd.DataFrame:
-    """Error of the TRE at its training points over a grid of lambda, and of what follows from it.
-
-    ``law`` is a key of ``steinsdr.simulation.LAWS``. Columns lam, rep, own (score error) and
-    distance (of the three directions of the Section 4.1 design).
-    """
+    """Errors of the TRE over a grid of lambda; columns lam, rep, own, distance."""
     rows = []
     for rep in range(n_reps):
         data = simulate(law, n, p=p, seed=seed + rep)
-        truth = data.law.score(p).evaluate(data.X)
         path = TikhonovScore(tol=1e-3).path(data.X, lams)
         for lam, scores in zip(path.lams, path.scores, strict=True):
-            U = np.linalg.svd(cross_moment(scores, data.Y), full_matrices=False)[0][:, :3]
-            distance = procrustes_distance(U, data.B)
-            rows.append((lam, rep, relative_error(scores, truth), distance))
-    return pd.DataFrame(rows, columns=["lam", "rep", "own", "distance"])
+            rows.append({"lam": lam, "rep": rep, **_errors(scores, data)})
+    return pd.DataFrame(rows)
 
 
 def width_errors(
-    law: str, n: int, p: int, factors: list[float], *, lam: float, n_reps: int = 3, seed: int = 42
+    law: str, n: int, p: int, factors: list[float], *, lam: float, n_reps: int, seed: int = 42
 ) -> pd.DataFrame:
-    r"""Error of the TRE by width, in units of the median distance; lambda scales with the kernel.
+    r"""Errors of the TRE by width in medians of the distance; columns factor, rep, own, distance.
 
     ``lam`` is the lambda at a width of one median. The kernel's scale is :math:`c^{-2}`, so a fair
     comparison holds :math:`\lambda c^2` fixed.
@@ -90,65 +92,51 @@ def width_errors(
     rows = []
     for rep in range(n_reps):
         data = simulate(law, n, p=p, seed=seed + rep)
-        truth = data.law.score(p).evaluate(data.X)
         median = median_distance(Standardization.of(data.X, True).forward(data.X))
         for factor in factors:
             estimator = TikhonovScore(lam / factor**2, width=factor * median, tol=1e-3)
             scores = estimator.fit(data.X).train_scores_
-            U = np.linalg.svd(cross_moment(scores, data.Y), full_matrices=False)[0][:, :3]
-            distance = procrustes_distance(U, data.B)
-            rows.append((factor, rep, relative_error(scores, truth), distance))
-    return pd.DataFrame(rows, columns=["factor", "rep", "own", "distance"])
+            rows.append({"factor": factor, "rep": rep, **_errors(scores, data)})
+    return pd.DataFrame(rows)
 
 
-def diagonal_scores(X: NDArray, lam: float, *, width: float | None = None) -> NDArray:
+def diagonal_scores(X: NDArray, lam: float) -> NDArray:
     r"""Training scores of the TRE with the diagonal kernel :math:`k_I(x, y)\, I_p`, (n, p).
 
     :math:`\hat s_X = n (K + n\lambda)^{-1} \hat\zeta` with
     :math:`\hat\zeta(x) = n^{-1}\sum_j \nabla_{x_j} k_I(x, x_j)
     = n^{-1} \sum_j w^3 (x - x_j)/c^2`. Nothing ties the p components together: the field need
-    not be a gradient. Columns are standardized first, as in the curl-free estimator.
+    not be a gradient. Columns are standardized first and the width is the median distance, as in
+    the curl-free estimator.
     """
     check_positive(lam, "lam")
     scaling = Standardization.of(X, True)
     Z = scaling.forward(X)
-    c = median_distance(Z) if width is None else check_positive(width, "width")
-    n = len(Z)
-    squared = (
-        np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
-        if n * n * Z.shape[1] < 1e7
-        else (np.clip(np.add.outer((Z**2).sum(1), (Z**2).sum(1)) - 2 * Z @ Z.T, 0, None))
-    )
-    w = (1 + squared / c**2) ** -0.5
+    n, c = len(Z), median_distance(Z)
+    w = (1 + cdist(Z, Z, "sqeuclidean") / c**2) ** -0.5
     cubes = w**3
     zeta = (Z * cubes.sum(axis=1, keepdims=True) - cubes @ Z) / (n * c**2)
     return scaling.score_back(np.linalg.solve(w + n * lam * np.eye(n), n * zeta))
 
 
 def kernel_comparison(
-    law: str, sizes: list[int], p: int, lams: list[float], *, n_reps: int = 3, seed: int = 42
+    law: str, sizes: list[int], p: int, lams: list[float], *, n_reps: int, seed: int = 42
 ) -> pd.DataFrame:
     """Curl-free against diagonal kernel, each at its own best lambda of the grid.
 
     Columns n, best_for, kernel, lam, own, distance: means over repetitions at the lambda with the
     least mean score error at the training points (``best_for`` "score"), and at the one with the
-    least mean distance ("directions"). So each kernel is shown at its best for either purpose.
+    least mean distance ("directions").
     """
-    check_choice(law, "law", LAWS)
     rows = []
-    for n in sizes:
-        for rep in range(n_reps):
-            data = simulate(law, n, p=p, seed=seed + rep)
-            truth = data.law.score(p).evaluate(data.X)
-            path = TikhonovScore(tol=1e-3, max_iter=1000).path(data.X, lams)
-            for i, lam in enumerate(path.lams):
-                pair = {"curl-free": path.scores[i], "diagonal": diagonal_scores(data.X, lam)}
-                for kernel, scores in pair.items():
-                    U = np.linalg.svd(cross_moment(scores, data.Y), full_matrices=False)[0][:, :3]
-                    distance = procrustes_distance(U, data.B)
-                    rows.append((n, kernel, lam, relative_error(scores, truth), distance))
-    frame = pd.DataFrame(rows, columns=["n", "kernel", "lam", "own", "distance"])
-    means = frame.groupby(["n", "kernel", "lam"], as_index=False).mean()
+    for n, rep in product(sizes, range(n_reps)):
+        data = simulate(law, n, p=p, seed=seed + rep)
+        path = TikhonovScore(tol=1e-3, max_iter=1000).path(data.X, lams)
+        for lam, scores in zip(path.lams, path.scores, strict=True):
+            pair = {"curl-free": scores, "diagonal": diagonal_scores(data.X, lam)}
+            for kernel, found in pair.items():
+                rows.append({"n": n, "kernel": kernel, "lam": lam, **_errors(found, data)})
+    means = pd.DataFrame(rows).groupby(["n", "kernel", "lam"], as_index=False).mean()
     parts = []
     for purpose, column in {"score": "own", "directions": "distance"}.items():
         best = means.loc[means.groupby(["n", "kernel"])[column].idxmin()]
@@ -158,92 +146,35 @@ def kernel_comparison(
 
 
 def configuration_errors(
-    n: int, n_unlabeled: int, p: int, *, lam: float = 1e-3, n_reps: int = 10, seed: int = 42
+    n: int, n_unlabeled: int, p: int, *, n_reps: int, seed: int = 42
 ) -> pd.DataFrame:
-    r"""What the score is learned from, and what it does to M: sup, split, full and the truth.
+    r"""Errors by the rows that train the score: the labeled (sup), the others (split), all (full).
 
-    Isotropic design of Section 4.1. Estimators: the TRE, the fitted normal score ("normal", with
-    which sup is least squares), and the oracle. Columns estimator, config, rep, score_error
-    (relative, at the labeled points), moment_error (:math:`\|\hat M - M\|_F`), distance.
+    Isotropic design of Section 4.1. Estimators are the TRE, the fitted normal score ("normal", with
+    which sup is least squares), and the true score ("oracle", config "none"). Columns estimator,
+    config, rep, score_error (relative, at the labeled points), moment_error
+    (:math:`\|\hat M - M\|_F`), distance.
     """
     rows = []
     for rep in range(n_reps):
         data = simulate("isotropic", n, p=p, n_unlabeled=n_unlabeled, seed=seed + rep)
         M = gaussian_moment(data.B)
         both = np.vstack([data.X, data.X_unlabeled])
-        train = {"sup": data.X, "split": data.X_unlabeled, "full": both}
         scores = {("oracle", "none"): data.X}
-        for config, rows_used in train.items():
-            tre = TikhonovScore(lam, tol=1e-3).fit(rows_used)
+        for config, train in {"sup": data.X, "split": data.X_unlabeled, "full": both}.items():
+            tre = TikhonovScore(1e-3, tol=1e-3).fit(train)
             scores["TRE", config] = tre.evaluate(data.X)
-            scores["normal", config] = GaussianScore().fit(rows_used).evaluate(data.X)
+            scores["normal", config] = GaussianScore().fit(train).evaluate(data.X)
         for (name, config), S in scores.items():
-            M_hat = cross_moment(S, data.Y)
-            U = np.linalg.svd(M_hat, full_matrices=False)[0][:, :3]
-            off = float(np.linalg.norm(M_hat - M))
-            distance = procrustes_distance(U, data.B)
-            rows.append((name, config, rep, relative_error(S, data.X), off, distance))
-    columns = ["estimator", "config", "rep", "score_error", "moment_error", "distance"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-# Assumption 4 (source condition): no density has its score in the RKHS.
-#
-# If :math:`s = L^\omega f_0` with :math:`f_0 \in \mathcal H` and :math:`\omega > 0`, then s itself
-# is
-# in :math:`\mathcal H`. A field f = grad g of :math:`\mathcal H` has, along the segment from a to
-# b,
-#
-# .. math::
-#     |g(b) - g(a)| \le \|f\|_{\mathcal H} \{2\phi(0) - 2\phi(\|b - a\|)\}^{1/2}
-#     < \sqrt 2\, \|f\|_{\mathcal H},
-#
-# because the norm of the line integral, as a functional, is a double integral of
-# :math:`-\nabla^2 \phi`. So a log density whose score is in :math:`\mathcal H` varies by less than
-# :math:`\sqrt 2 \|s\|_{\mathcal H}`: it stays above a positive constant everywhere, and no
-# probability density on :math:`\mathbb R^p` does that.
-
-
-def potential_range(
-    n: int, p: int, c: float, n_fields: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    r"""Measure :math:`|g(b) - g(a)|` of random fields against :math:`\sqrt 2\|f\|_{\mathcal H}`.
-
-    Columns measured (largest difference over 500 pairs near and far), bound, ratio.
-    """
-    rows = []
-    for _ in range(n_fields):
-        X, V = rng.standard_normal((2, n, p))
-        kernel = CurlFreeIMQ(X, c)
-        norm = np.sqrt(float((V * (kernel @ V)).sum()))
-        radius = rng.choice([1.0, 5.0, 50.0], size=(1000, 1))
-        g = kernel.potential_at(radius * rng.standard_normal((1000, p)), V)
-        rows.append((float(np.abs(g[:500] - g[500:]).max()), np.sqrt(2) * norm))
-    frame = pd.DataFrame(rows, columns=["measured", "bound"])
-    return frame.assign(ratio=frame.measured / frame.bound)
-
-
-def interpolation_norms(
-    score: Callable[[NDArray], NDArray],
-    radii: list[float],
-    *,
-    p: int,
-    c: float,
-    n: int,
-    rng: np.random.Generator,
-) -> pd.DataFrame:
-    r"""Smallest RKHS norm of a field that equals the score on n points of a ball, by its radius.
-
-    It is a lower bound of the norm of any member of :math:`\mathcal H` that agrees with the score
-    there: if it grows without limit as the ball grows, the score is not in :math:`\mathcal H`.
-    """
-    directions = rng.standard_normal((n, p))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    unit = directions * rng.random((n, 1)) ** (1 / p)
-    rows = []
-    for radius in radii:
-        X = radius * unit
-        target = score(X).ravel()
-        norm = np.sqrt(target @ np.linalg.lstsq(_gram(X, c), target, rcond=1e-12)[0])
-        rows.append((radius, float(norm)))
-    return pd.DataFrame(rows, columns=["radius", "norm"])
+            errors = _errors(S, data)
+            rows.append(
+                {
+                    "estimator": name,
+                    "config": config,
+                    "rep": rep,
+                    "score_error": errors["own"],
+                    "moment_error": float(np.linalg.norm(cross_moment(S, data.Y) - M)),
+                    "distance": errors["distance"],
+                }
+            )
+    return pd.DataFrame(rows)

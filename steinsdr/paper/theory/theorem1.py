@@ -1,14 +1,20 @@
-r"""Lemmas 2 and 3: products of sub-Gaussian variables, and the event on which norms are small.
-
-The lemmas ask for sub-Gaussian variables; which of the paper's laws have them is measured too.
+r"""Theorem 1, its Assumption 1, and Lemmas 2 and 3 for sub-Gaussian variables.
 
 Orlicz norms are computed, not bounded: :math:`\|x\|_{\psi_k} = \inf\{t > 0 :
 E \exp(|x|^k / t^k) \le 2\}` by quadrature or exact summation and a root search.
+
+Theorem 1 bounds the split estimator's error with probability :math:`1 - \delta` by
+
+.. math::
+    \|\hat M - M\|_F \le C K^2 \Big\{ \sqrt q\, \epsilon(n_u)
+    + \sqrt{\tfrac{pq \ln(pq/\delta)}{n_\ell}} + \tfrac{\sqrt{pq} \ln(pq/\delta)}{n_\ell} \Big\}.
+
+Its designs here are those of Section 4.1 with standard normal x, where M is known
+(:func:`steinsdr.paper.theory.lemma1.gaussian_moment`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ..._base import check_choice, check_integer, check_positive
+from ..._base import check_choice
 from ...moments import cross_moment
 from ...scores import GaussianScore
 from ...simulation import LAWS, links, stream
@@ -25,13 +31,12 @@ from .lemma1 import gaussian_moment, random_basis
 __all__ = [
     "GAUSSIAN_PSI2",
     "PRODUCT_CONSTANT",
-    "bound_terms",
     "design_norm",
     "good_event",
     "implied_constant",
+    "largest_in_deviations",
     "orlicz_norm",
     "product_norms",
-    "reach",
     "response_kurtosis",
     "scale_counterexample",
     "score_kurtosis",
@@ -78,33 +83,29 @@ def _gaussian_grid(half_width: float = 9.0, m: int = 20_001) -> tuple[NDArray, N
     return z, w / w.sum()
 
 
-def _joint_normal(rho: float, m: int = 801) -> tuple[NDArray, NDArray, NDArray]:
-    z, w = _gaussian_grid(9.0, m)
-    x, e = np.meshgrid(z, z, indexing="ij")
-    y = rho * x + np.sqrt(1 - rho**2) * e
-    return x.ravel(), y.ravel(), np.outer(w, w).ravel()
-
-
 def product_norms() -> pd.DataFrame:
     r"""Lemma 2 for several pairs: :math:`\|xy - E(xy)\|_{\psi_1}` against its bound.
 
-    Columns pair, measured, bound, ratio. Pairs range from independent to identical.
+    Columns pair, measured, bound, constant (the C that would do), ratio of measured to bound.
+    Pairs range from independent to identical.
     """
-    sign = np.array([-1.0, 1.0])
     z, w = _gaussian_grid()
-    rare = np.array([0.0, 1.0])
-    pairs: dict[str, tuple[NDArray, NDArray, NDArray]] = {
+    coarse, weights = _gaussian_grid(m=801)
+    x, e = (axis.ravel() for axis in np.meshgrid(coarse, coarse, indexing="ij"))
+    joint = np.outer(weights, weights).ravel()
+    sign, rare = np.array([-1.0, 1.0]), np.array([0.0, 1.0])
+    pairs = {
         "normal, itself": (z, z, w),
-        "normal, independent normal": _joint_normal(0.0),
-        "normal, correlated normal (0.5)": _joint_normal(0.5),
+        "normal, independent normal": (x, e, joint),
+        "normal, correlated normal (0.5)": (x, 0.5 * x + np.sqrt(0.75) * e, joint),
         "sign, itself": (sign, sign, np.array([0.5, 0.5])),
         "rare event, itself": (rare, rare, np.array([0.9, 0.1])),
     }
     rows = []
-    for name, (x, y, weights) in pairs.items():
-        product = x * y
+    for name, (first, second, weights) in pairs.items():
+        product = first * second
         measured = orlicz_norm(product - weights @ product, weights, 1)
-        scale = orlicz_norm(x, weights, 2) * orlicz_norm(y, weights, 2)
+        scale = orlicz_norm(first, weights, 2) * orlicz_norm(second, weights, 2)
         rows.append((name, measured, PRODUCT_CONSTANT * scale, measured / scale))
     frame = pd.DataFrame(rows, columns=["pair", "measured", "bound", "constant"])
     return frame.assign(ratio=frame.measured / frame.bound)
@@ -120,34 +121,23 @@ def good_event(
     rho: float,
     n_reps: int,
     rng: np.random.Generator,
-    draw: Callable[[np.random.Generator, tuple[int, int]], NDArray] | None = None,
-    K: float = GAUSSIAN_PSI2,
-    c: float = 1.0,
 ) -> dict[str, float]:
     r"""Lemma 3: how often :math:`\max_i\|x_i\|` or :math:`\max_j\|y_j\|` exceeds its radius.
 
-    With :math:`\|z\|_{\psi_2} \le K` Markov's inequality gives
-    :math:`P(|z| > t) \le 2 e^{-t^2/K^2}`, so c = 1 always serves. Returns the radii, the
-    share of repetitions outside the event (``measured``), the promised ``bound``
-    :math:`\rho\delta`, and the radius over the largest norm seen (``slack``).
+    x and y are standard normal. With :math:`\|z\|_{\psi_2} \le K` Markov's inequality gives
+    :math:`P(|z| > t) \le 2 e^{-t^2/K^2}`, so the lemma's c is 1. Returns the share of repetitions
+    outside the event (``measured``), the ``bound`` :math:`\rho\delta`, and the radius over the
+    largest norm of x (``slack``).
     """
-    for name, value in (("delta", delta), ("rho", rho)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must be in (0, 1); got {value!r}.")
-    check_integer(n_reps, "n_reps", low=1)
-    check_positive(K, "K")
-    sample = draw or (lambda g, shape: g.standard_normal(shape))
-    radius_x = K * np.sqrt(p / c * np.log(4 * n**4 * p / (rho * delta)))
-    radius_y = K * np.sqrt(q / c * np.log(4 * n_labeled**4 * q / (rho * delta)))
+    radius_x = GAUSSIAN_PSI2 * np.sqrt(p * np.log(4 * n**4 * p / (rho * delta)))
+    radius_y = GAUSSIAN_PSI2 * np.sqrt(q * np.log(4 * n_labeled**4 * q / (rho * delta)))
     outside, largest = 0, 0.0
     for _ in range(n_reps):
-        norm_x = float(np.linalg.norm(sample(rng, (n, p)), axis=1).max())
-        norm_y = float(np.linalg.norm(sample(rng, (n_labeled, q)), axis=1).max())
+        norm_x = float(np.linalg.norm(rng.standard_normal((n, p)), axis=1).max())
+        norm_y = float(np.linalg.norm(rng.standard_normal((n_labeled, q)), axis=1).max())
         outside += norm_x > radius_x or norm_y > radius_y
         largest = max(largest, norm_x)
     return {
-        "radius_x": float(radius_x),
-        "radius_y": float(radius_y),
         "measured": outside / n_reps,
         "bound": rho * delta,
         "slack": float(radius_x / largest),
@@ -157,7 +147,8 @@ def good_event(
 def _predictor_grid(law: str) -> tuple[NDArray, NDArray]:
     """Return values of a predictor and their weights, on a grid of the normal variable behind it.
 
-    Far out, since fourth moments of log-normal variables have their mass six deviations away.
+    The grid is wide, since fourth moments of log-normal variables have their mass six deviations
+    from the centre.
     """
     check_choice(law, "law", tuple(LAWS))
     z, w = _gaussian_grid(14.0, 8001)
@@ -193,69 +184,35 @@ def response_kurtosis(law: str, b: NDArray) -> float:
     """
     x, w = _predictor_grid(law)
     if LAWS[law].rho:
-        raise ValueError(f"law {law!r} has dependent components.")
+        raise ValueError(f"law must have independent components; got {law!r}.")
     centred = x - w @ x
     variance = w @ centred**2
     fourth = w @ centred**4 - 3 * variance**2
     return float(3 + fourth * np.sum(b**4) / (variance * np.sum(b**2) + 1) ** 2)
 
 
-def reach(law: str, n: int, rng: np.random.Generator) -> float:
-    """Return the largest of n draws of a predictor, in standard deviations.
+def largest_in_deviations(law: str, n: int, rng: np.random.Generator) -> float:
+    """Return the largest of n draws of a predictor, in standard deviations (Assumption 3).
 
     For sub-Gaussian x it grows like the root of log n.
     """
-    check_choice(law, "law", tuple(LAWS))
-    x = LAWS[law].draw(check_integer(n, "n", low=2), 1, rng)
+    x = LAWS[check_choice(law, "law", tuple(LAWS))].draw(n, 1, rng)
     return float(np.abs(x).max() / x.std())
-
-
-# Theorem 1: the split estimator's error and the three terms of its bound.
-#
-# .. math::
-#     \|\hat M - M\|_F \le C K^2 \Big\{ \sqrt q\, \epsilon(n_u)
-#     + \sqrt{\tfrac{pq \ln(pq/\delta)}{n_\ell}} + \tfrac{\sqrt{pq} \ln(pq/\delta)}{n_\ell} \Big\}.
-#
-# The designs are those of Section 4.1 with standard normal x, where M is known
-# (:mod:`steinsdr.paper.theory.lemma1`).
-
-
-def bound_terms(
-    n_labeled: int, p: int, q: int, *, epsilon: float, delta: float
-) -> dict[str, float]:
-    """Return the three terms in the braces of Theorem 1 and their sum, without C K^2."""
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must be in (0, 1); got {delta!r}.")
-    log = float(np.log(p * q / delta))
-    terms = {
-        "score": float(np.sqrt(q) * epsilon),
-        "root": float(np.sqrt(p * q * log / n_labeled)),
-        "linear": float(np.sqrt(p * q) * log / n_labeled),
-    }
-    return {**terms, "total": sum(terms.values())}
 
 
 def _responses(X: NDArray, B: NDArray, q: int, rng: np.random.Generator) -> NDArray:
     return links(X @ B, q) + rng.standard_normal((len(X), q))
 
 
-def design_norm(q: int = 10, n: int = 200_000, seed: int = 42) -> float:
-    r"""The K of Assumption 1 for this design: the largest :math:`\psi_2` norm of a response.
+def design_norm(n: int, seed: int = 42) -> float:
+    r"""The K of Assumption 1 for ten responses: the largest :math:`\psi_2` norm of one.
 
     Standard normal scores have :math:`\sqrt{8/3}`; the responses' norms come from n draws.
     """
     rng = stream(seed, "split", "norm")
-    Y = _responses(rng.standard_normal((n, 3)), np.eye(3), q, rng)
+    Y = _responses(rng.standard_normal((n, 3)), np.eye(3), 10, rng)
     weights = np.full(n, 1 / n)
     return max(GAUSSIAN_PSI2, *(orlicz_norm(y, weights, 2) for y in Y.T))
-
-
-def _trained(score: Any, X_unlabeled: NDArray) -> Any:
-    return (
-        GaussianScore(np.zeros(X_unlabeled.shape[1]), np.eye(X_unlabeled.shape[1]))
-        if (score is None)
-        else score.fit(X_unlabeled)
-    )
 
 
 def split_errors(
@@ -265,7 +222,7 @@ def split_errors(
     q: int = 10,
     n_unlabeled: int = 0,
     score: Any = None,
-    n_reps: int = 20,
+    n_reps: int,
     seed: int = 42,
 ) -> pd.DataFrame:
     r"""Errors of the split estimator over labeled sample sizes.
@@ -286,13 +243,14 @@ def split_errors(
         Columns n_labeled, p, q, n_unlabeled, rep, epsilon, error; ``epsilon`` is
         :math:`\{E\|\hat s(x) - s(x)\|^2\}^{1/2}` over 2,000 fresh points.
     """
-    check_integer(n_reps, "n_reps", low=1)
     B = random_basis(p, 3, stream(seed, "split", "basis", p))
-    M = gaussian_moment(B, q=q)
+    M = gaussian_moment(B, q)
+    truth = GaussianScore(np.zeros(p), np.eye(p))
     rows = []
     for rep in range(n_reps):
         rng = stream(seed, "split", p, q, n_unlabeled, rep)
-        fitted = _trained(score, rng.standard_normal((max(n_unlabeled, 1), p)))
+        X_unlabeled = rng.standard_normal((max(n_unlabeled, 1), p))
+        fitted = truth if score is None else score.fit(X_unlabeled)
         fresh = rng.standard_normal((2000, p))
         gap = fitted.evaluate(fresh) - fresh
         epsilon = float(np.sqrt(np.mean(np.sum(gap**2, axis=1))))
@@ -307,44 +265,36 @@ def split_errors(
 def implied_constant(frame: pd.DataFrame, K: float, delta: float) -> pd.DataFrame:
     r"""Smallest C that makes the bound hold in a share 1 - delta of repetitions, cell by cell.
 
-    If Theorem 1 has the right shape, one C serves all cells: the column ``constant`` stays below a
-    number as n, p and q grow.
+    ``frame`` is that of :func:`split_errors`. Columns score, root and linear hold the three terms
+    in the braces of the theorem, ``total`` their sum. If Theorem 1 has the right shape, one C
+    serves all cells: the column ``constant`` stays below a number as n, p and q grow.
     """
-    cells = []
-    keys = ["n_labeled", "p", "q", "n_unlabeled"]
-    for key, cell in frame.groupby(keys):
-        n, p, q, n_u = (int(value) for value in key)
-        # Assumption 2 promises epsilon with probability 1 - delta/2
-        epsilon = float(np.quantile(cell.epsilon, 1 - delta / 2))
-        terms = bound_terms(n, p, q, epsilon=epsilon, delta=delta)
-        error = float(np.quantile(cell.error, 1 - delta))
-        cells.append((n, p, q, n_u, error, *terms.values(), error / (K**2 * terms["total"])))
-    return pd.DataFrame(
-        cells, columns=[*keys, "error", "score", "root", "linear", "total", "constant"]
-    )
+    cells = frame.groupby(["n_labeled", "p", "q", "n_unlabeled"])
+    table = cells.error.quantile(1 - delta).reset_index()
+    # Assumption 2 promises epsilon with probability 1 - delta/2
+    epsilon = cells.epsilon.quantile(1 - delta / 2).to_numpy()
+    pq = table.p * table.q
+    log = np.log(pq / delta)
+    table["score"] = np.sqrt(table.q) * epsilon
+    table["root"] = np.sqrt(pq * log / table.n_labeled)
+    table["linear"] = np.sqrt(pq) * log / table.n_labeled
+    table["total"] = table.score + table.root + table.linear
+    return table.assign(constant=table.error / (K**2 * table.total))
 
 
-def scale_counterexample(sigmas: list[float], p: int = 4) -> pd.DataFrame:
-    r"""The first term wants K, not :math:`K^2`: a family on which no constant C serves.
+def scale_counterexample(sigmas: list[float]) -> pd.DataFrame:
+    r"""The first term of Theorem 1 with K or :math:`K^2`: a family on which no C serves the square.
 
-    :math:`x \sim N(0, \sigma^2 I_p)` with score :math:`s = x/\sigma^2`, noiseless responses
+    :math:`x \sim N(0, \sigma^2 I_p)`, p = 4, with score :math:`s = x/\sigma^2`, noiseless responses
     :math:`y = s` (q = p), and the estimator :math:`\hat s = s/2`, as :math:`n_\ell \to \infty`.
     Then :math:`\|\hat M - M\|_F = \sqrt p/(2\sigma^2)`,
     :math:`\epsilon = \sqrt p/(2\sigma)`, :math:`K = \sqrt{8/3}/\sigma`, all exactly. Column
     ``constant`` is error over the paper's :math:`K^2\sqrt q \epsilon` and grows like
-    :math:`\sigma`; ``repaired`` has K in place of :math:`K^2` and stays.
+    :math:`\sigma`; ``repaired`` has K in place of :math:`K^2` and is constant.
     """
-    sigma = np.asarray(sigmas, dtype=float)
+    p, sigma = 4, np.asarray(sigmas, dtype=float)
     error = np.sqrt(p) / (2 * sigma**2)
     epsilon = np.sqrt(p) / (2 * sigma)
     K = GAUSSIAN_PSI2 / sigma
-    return pd.DataFrame(
-        {
-            "sigma": sigma,
-            "error": error,
-            "K": K,
-            "epsilon": epsilon,
-            "constant": error / (K**2 * np.sqrt(p) * epsilon),
-            "repaired": error / (K * np.sqrt(p) * epsilon),
-        }
-    )
+    constant, repaired = (error / (scale * np.sqrt(p) * epsilon) for scale in (K**2, K))
+    return pd.DataFrame({"sigma": sigma, "constant": constant, "repaired": repaired})

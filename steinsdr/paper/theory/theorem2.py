@@ -1,13 +1,15 @@
-r"""Theorem 2: the TRE trained on the very observations it is averaged over.
+r"""Theorem 2: the TRE trained on the same observations it is averaged over.
 
 With n observations in all, :math:`n_\ell \asymp n^\beta` of them labeled and
-:math:`\lambda \asymp n^{-(2\beta-1)/\{2(\omega+1)\}}`, the theorem promises the rate
+:math:`\lambda \asymp n^{-(2\beta-1)/\{2(\omega+1)\}}`, the theorem states the rate
 :math:`n^{-\omega(2\beta-1)/\{2(\omega+1)\}}` for :math:`1/2 < \beta \le 1`, and no
 convergence at all for :math:`\beta \le 1/2`. Balancing the proof's own terms gives other
-exponents, see :func:`exponents`.
+exponents, see :func:`exponents`. Everything here has :math:`\omega = 1`.
 """
 
 from __future__ import annotations
+
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -15,23 +17,26 @@ from numpy.typing import NDArray
 from scipy.special import erf
 from scipy.stats import chi2
 
-from ..._base import check_choice, check_integer
+from ..._base import check_choice
 from ...moments import cross_moment
 from ...scores import TikhonovScore
 from ...simulation import stream
 
-__all__ = ["coupled_errors", "decomposition", "exponents", "mcdiarmid_orders", "schedule"]
+__all__ = ["P", "coupled_errors", "decomposition", "exponents", "schedule"]
+
+P = 3
+"""Predictors of the design, and responses."""
+OMEGA = 1.0
+"""Smoothness in the source condition."""
+DF = 5  # degrees of freedom of the Student law
 
 
-P, Q = 3, 3
-
-
-def schedule(n: int, beta: float, *, omega: float = 1.0, lam0: float = 0.01) -> float:
+def schedule(n: int, beta: float, lam0: float) -> float:
     r"""Return :math:`\lambda = \lambda_0 n^{-(2\beta-1)/\{2(\omega+1)\}}`."""
-    return float(lam0 * n ** (-(2 * beta - 1) / (2 * (omega + 1))))
+    return float(lam0 * n ** (-(2 * beta - 1) / (2 * (OMEGA + 1))))
 
 
-def exponents(betas: list[float], omega: float = 1.0) -> pd.DataFrame:
+def exponents(betas: list[float]) -> pd.DataFrame:
     r"""Rates for each beta: as stated, as the stated terms balance, and as sharper differences do.
 
     - ``stated``: :math:`-\omega(2\beta-1)/\{2(\omega+1)\}`, 0 (none) for :math:`\beta \le 1/2`.
@@ -48,30 +53,11 @@ def exponents(betas: list[float], omega: float = 1.0) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "beta": beta,
-            "stated": -omega * part / (2 * (omega + 1)),
-            "own_terms": -omega * part / (2 * (omega + 2)),
-            "sharper": -omega * beta / (2 * (omega + 2)),
+            "stated": -OMEGA * part / (2 * (OMEGA + 1)),
+            "own_terms": -OMEGA * part / (2 * (OMEGA + 2)),
+            "sharper": -OMEGA * beta / (2 * (OMEGA + 2)),
         }
     )
-
-
-def mcdiarmid_orders(n: int, n_labeled: int, lam: float) -> dict[str, float]:
-    r"""The root of the summed squared differences, with one difference for all and with two.
-
-    ``uniform`` is the paper's :math:`\sqrt n \Delta`; ``by_kind`` is
-    :math:`(n_\ell \Delta_\ell^2 + n_u \Delta_u^2)^{1/2}`, which McDiarmid's inequality asks for.
-    Orders only: :math:`\Delta_\ell = \lambda^{-2}/n_\ell + \Delta_u` and
-    :math:`\Delta_u = \lambda^{-2}/n`.
-    """
-    check_integer(n_labeled, "n_labeled", low=1, high=n)
-    unlabeled = lam**-2 / n
-    labeled = lam**-2 / n_labeled + unlabeled
-    by_kind = np.sqrt(n_labeled * labeled**2 + (n - n_labeled) * unlabeled**2)
-    return {"uniform": float(np.sqrt(n) * labeled), "by_kind": float(by_kind)}
-
-
-LAWS = ("gaussian", "student")
-DF = 5  # degrees of freedom of the Student law
 
 
 def _draw(law: str, n: int, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
@@ -90,7 +76,7 @@ def _responses(X: NDArray, rng: np.random.Generator) -> NDArray:
     return signal + 0.5 * rng.standard_normal(signal.shape)
 
 
-def _truth(law: str) -> NDArray:
+def _true_moment(law: str) -> NDArray:
     """M of this design: mean gradients by quadrature, over the mixing variable too."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     weights = weights / weights.sum()
@@ -98,7 +84,7 @@ def _truth(law: str) -> NDArray:
     w = np.outer(weights, weights).ravel()
     levels = (np.arange(1000) + 0.5) / 1000
     scales = [1.0] if law == "gaussian" else 1 / np.sqrt(chi2.ppf(levels, DF) / DF)
-    M = np.zeros((P, Q))
+    M = np.zeros((P, P))
     for scale in scales:
         a, b = scale * z.T
         M[0, 0] += w @ (2 / np.sqrt(np.pi) * np.exp(-(a**2)))
@@ -112,14 +98,14 @@ def coupled_errors(
     sizes: list[int],
     *,
     law: str = "gaussian",
-    n_reps: int = 10,
-    omega: float = 1.0,
+    n_reps: int,
     lam0: float = 0.01,
     lam_beta: float | None = None,
-    width: float = 2.0,
     seed: int = 42,
 ) -> pd.DataFrame:
     r"""Errors :math:`\|\hat M - M\|_F` of the coupled TRE in three dimensions.
+
+    The kernel's width is 2: the theory has no data-driven width and no standardization.
 
     Parameters
     ----------
@@ -131,62 +117,56 @@ def coupled_errors(
         Standard normal x, whose score is unbounded, or Student x with 5 degrees of freedom, whose
         score is bounded and fades: nearer to the source condition, though not in it.
     lam0 : float
-        Constant of the schedule, on which the theorem is silent.
+        Constant of the schedule, which the theorem leaves open.
     lam_beta : float or None
         Take lambda from the schedule of this beta whatever the labeled share. The score is
         learned from all n, so 1 is natural; None follows the theorem.
-    width : float
-        Kernel width, fixed: the theory has no data-driven width and no standardization.
 
     Returns
     -------
     DataFrame
         Columns beta, n, n_labeled, lam, rep, error, score_error; one data set serves every beta.
     """
-    M = _truth(check_choice(law, "law", LAWS))
+    M = _true_moment(check_choice(law, "law", ("gaussian", "student")))
     rows = []
-    for n in sizes:
-        lams = {b: schedule(n, lam_beta or b, omega=omega, lam0=lam0) for b in betas}
+    for n, rep in product(sizes, range(n_reps)):
+        lams = {beta: schedule(n, lam_beta or beta, lam0) for beta in betas}
         grid = np.unique(list(lams.values()))
-        for rep in range(n_reps):
-            rng = stream(seed, "coupled", law, n, rep)
-            X, truth = _draw(law, n, rng)
-            Y = _responses(X, rng)
-            path = TikhonovScore(width=width, standardize=False, tol=1e-3).path(X, grid)
-            for beta, lam in lams.items():
-                scores = path.scores[int(np.searchsorted(grid, lam))]
-                n_l = min(n, int(np.ceil(n**beta)))
-                error = float(np.linalg.norm(cross_moment(scores[:n_l], Y[:n_l]) - M))
-                off = float(np.sqrt(np.mean(np.sum((scores - truth) ** 2, axis=1))))
-                rows.append((beta, n, n_l, lam, rep, error, off))
-    columns = ["beta", "n", "n_labeled", "lam", "rep", "error", "score_error"]
-    return pd.DataFrame(rows, columns=columns)
+        rng = stream(seed, "coupled", law, n, rep)
+        X, truth = _draw(law, n, rng)
+        Y = _responses(X, rng)
+        path = TikhonovScore(width=2.0, standardize=False, tol=1e-3).path(X, grid)
+        for beta, lam in lams.items():
+            scores = path.scores[int(np.searchsorted(grid, lam))]
+            n_l = min(n, int(np.ceil(n**beta)))
+            error = float(np.linalg.norm(cross_moment(scores[:n_l], Y[:n_l]) - M))
+            score_error = float(np.sqrt(np.mean(np.sum((scores - truth) ** 2, axis=1))))
+            cell = {"beta": beta, "n": n, "n_labeled": n_l, "lam": lam, "rep": rep}
+            rows.append({**cell, "error": error, "score_error": score_error})
+    return pd.DataFrame(rows)
 
 
-def decomposition(
-    beta: float, sizes: list[int], *, n_reps: int = 20, lam0: float = 0.01, seed: int = 42
-) -> pd.DataFrame:
+def decomposition(sizes: list[int], *, n_reps: int, lam0: float, seed: int = 42) -> pd.DataFrame:
     r"""The proof's two halves: :math:`\|\hat M - E\hat M\|_F` and :math:`\|E\hat M - M\|_F`.
 
-    The expectation is the mean over repetitions, and the bias is corrected for the
-    repetitions' noise, :math:`\|\bar M - M\|^2 - R^{-1}\,\mathrm{tr}\,\mathrm{cov}`. The
+    Normal x, all observations labeled. The expectation is the mean over repetitions, and the bias
+    is corrected for their noise, :math:`\|\bar M - M\|^2 - R^{-1}\,\mathrm{tr}\,\mathrm{cov}`. The
     third part, truncation to the good event of Lemma 3, is absent: the event never failed.
+    Columns n, lam, deviation, bias.
     """
-    M = _truth("gaussian")
+    M = _true_moment("gaussian")
     rows = []
     for n in sizes:
-        lam = schedule(n, beta, lam0=lam0)
+        lam = schedule(n, 1.0, lam0)
+        score = TikhonovScore(lam, width=2.0, standardize=False, tol=1e-3)
         estimates = []
         for rep in range(n_reps):
             rng = stream(seed, "coupled", "gaussian", n, rep)
             X = _draw("gaussian", n, rng)[0]
-            n_l = min(n, int(np.ceil(n**beta)))
-            Y = _responses(X, rng)[:n_l]
-            score = TikhonovScore(lam, width=2.0, standardize=False, tol=1e-3).fit(X)
-            estimates.append(cross_moment(score.train_scores_[:n_l], Y))
-        stack = np.stack(estimates)
-        mean = stack.mean(axis=0)
-        spread = float(np.sqrt(np.mean(np.sum((stack - mean) ** 2, axis=(1, 2)))))
-        bias2 = np.sum((mean - M) ** 2) - spread**2 / (n_reps - 1)
-        rows.append((n, lam, spread, float(np.sqrt(max(bias2, 0.0)))))
-    return pd.DataFrame(rows, columns=["n", "lam", "deviation", "bias"])
+            estimates.append(cross_moment(score.fit(X).train_scores_, _responses(X, rng)))
+        mean = np.mean(estimates, axis=0)
+        spread2 = float(np.mean(np.sum((np.array(estimates) - mean) ** 2, axis=(1, 2))))
+        bias2 = np.sum((mean - M) ** 2) - spread2 / (n_reps - 1)
+        bias = float(np.sqrt(max(bias2, 0.0)))
+        rows.append({"n": n, "lam": lam, "deviation": float(np.sqrt(spread2)), "bias": bias})
+    return pd.DataFrame(rows)
