@@ -44,7 +44,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class ScoredLaw:
+class _ScoredLaw:
     """A law of x: its label in figures, draws (n, p), and scores at the rows of x."""
 
     label: str
@@ -53,7 +53,7 @@ class ScoredLaw:
 
 
 @dataclass(frozen=True)
-class LinkWithGradient:
+class _Link:
     """A link of r indices t (n, r), its gradient (n, r), and whether the lemma covers it."""
 
     value: Callable[[NDArray], NDArray]
@@ -63,20 +63,20 @@ class LinkWithGradient:
 
 def _univariate(
     f: Callable[[NDArray], NDArray], slope: Callable[[NDArray], NDArray], *, smooth: bool = True
-) -> LinkWithGradient:
+) -> _Link:
     """Return a link of the first index alone."""
 
     def gradient(t: NDArray) -> NDArray:
         return np.column_stack([slope(t[:, 0]), np.zeros_like(t[:, 1:])])
 
-    return LinkWithGradient(lambda t: f(t[:, 0]), gradient, smooth)
+    return _Link(lambda t: f(t[:, 0]), gradient, smooth)
 
 
-LINKS: dict[str, LinkWithGradient] = {
+LINKS: dict[str, _Link] = {
     "linear": _univariate(lambda t: t, np.ones_like),
     "tanh": _univariate(np.tanh, lambda t: 1 / np.cosh(t) ** 2),
     "sine": _univariate(np.sin, np.cos),
-    "product": LinkWithGradient(
+    "product": _Link(
         lambda t: t[:, 1] / (1 + t[:, 0] ** 2),
         lambda t: np.column_stack(
             [
@@ -93,8 +93,8 @@ LINKS: dict[str, LinkWithGradient] = {
 """Links with gradients; "jump" is not differentiable, and its gradient almost everywhere is 0."""
 
 
-def _simulation_law(law: Law) -> ScoredLaw:
-    return ScoredLaw(law.label, law.draw, lambda X: law.score(X.shape[1]).evaluate(X))
+def _simulation_law(law: Law) -> _ScoredLaw:
+    return _ScoredLaw(law.label, law.draw, lambda X: law.score(X.shape[1]).evaluate(X))
 
 
 def _student(n: int, p: int, rng: np.random.Generator) -> NDArray:
@@ -115,13 +115,13 @@ def _mixture_score(X: NDArray) -> NDArray:
     return GaussianMixtureScore([0.3, 0.7], [2 * ones, -ones], [eye, eye]).evaluate(X)
 
 
-SCORED_LAWS: dict[str, ScoredLaw] = {
+SCORED_LAWS: dict[str, _ScoredLaw] = {
     "gaussian": _simulation_law(LAWS["isotropic"]),
     "ar1": _simulation_law(LAWS["ar1"]),
     "lognormal": _simulation_law(Law("Log-normal, log sd 0.5", log_scale=0.5)),
-    "student": ScoredLaw("Student t, 5 df", _student, _student_score),
-    "mixture": ScoredLaw("Normal mixture", _mixture, _mixture_score),
-    "laplace": ScoredLaw(
+    "student": _ScoredLaw("Student t, 5 df", _student, _student_score),
+    "mixture": _ScoredLaw("Normal mixture", _mixture, _mixture_score),
+    "laplace": _ScoredLaw(
         "Laplace",
         lambda n, p, rng: rng.laplace(size=(n, p)),
         lambda X: LaplaceScore(0.0, 1.0).evaluate(X),
@@ -129,17 +129,17 @@ SCORED_LAWS: dict[str, ScoredLaw] = {
 }
 """Laws to which the lemma applies, with their scores in closed form."""
 
-BROKEN_LAWS: dict[str, ScoredLaw] = {
-    "uniform": ScoredLaw(
+BROKEN_LAWS: dict[str, _ScoredLaw] = {
+    "uniform": _ScoredLaw(
         "Uniform on a cube", lambda n, p, rng: rng.uniform(size=(n, p)), np.zeros_like
     ),
-    "exponential": ScoredLaw(
+    "exponential": _ScoredLaw(
         "Exponential", lambda n, p, rng: rng.exponential(size=(n, p)), np.ones_like
     ),
 }
 """Laws whose density jumps at the edge of the support: smooth inside, and the lemma fails."""
 
-COMPARED_LAWS: dict[str, ScoredLaw] = {
+COMPARED_LAWS: dict[str, _ScoredLaw] = {
     **SCORED_LAWS,
     "lognormal-1.5": _simulation_law(Law("Log-normal, log sd 1.5", log_scale=1.5)),
 }
