@@ -7,7 +7,17 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from steinsdr.paper.ledger import COLUMNS, Ledger, bold_entries, compare, load_paper, rankings
+from steinsdr.paper.ledger import (
+    LEDGER_COLUMNS,
+    TEST_PER_TRAIN,
+    Ledger,
+    bold_entries,
+    compare_means,
+    load_paper,
+    paired_differences,
+    pooled_differences,
+    rankings,
+)
 from steinsdr.paper.provenance import Manifest
 from steinsdr.paper.registry import EXPERIMENTS
 from steinsdr.paper.simulations import Row
@@ -34,21 +44,21 @@ RESULTS = ROOT / "book" / "results"
     ],
 )
 def test_verdicts_on_planted_values(ours, paper, z, verdict):
-    found, word = compare(*ours, *paper)
+    found, word = compare_means(*ours, *paper)
     assert word == verdict
     np.testing.assert_allclose(found, z, atol=1e-8)
 
 
 def test_few_repetitions_borrow_the_papers_spread():
-    z = compare(1.2, 0.001, 4, 1.0, 0.2)[0]
+    z = compare_means(1.2, 0.001, 4, 1.0, 0.2)[0]
     assert z == pytest.approx(0.2 / np.sqrt(0.2**2 / 4 + 0.2**2 / 100))
-    many = compare(1.2, 0.001, 30, 1.0, 0.2)[0]
+    many = compare_means(1.2, 0.001, 30, 1.0, 0.2)[0]
     assert many == pytest.approx(0.2 / np.sqrt(0.001**2 / 30 + 0.2**2 / 100))
 
 
 def test_failures_of_the_paper_widen_its_error():
-    assert abs(compare(1.0, 0.0, 100, 1.5, 1.0, paper_reps=100)[0]) == pytest.approx(5.0)
-    assert abs(compare(1.0, 0.0, 100, 1.5, 1.0, paper_reps=25)[0]) == pytest.approx(2.5)
+    assert abs(compare_means(1.0, 0.0, 100, 1.5, 1.0, paper_reps=100)[0]) == pytest.approx(5.0)
+    assert abs(compare_means(1.0, 0.0, 100, 1.5, 1.0, paper_reps=25)[0]) == pytest.approx(2.5)
 
 
 @pytest.mark.parametrize(("table", "cells"), [("table1", 160), ("table2", 120), ("table3", 180)])
@@ -158,22 +168,9 @@ def test_bold_entries_are_compared_on_common_data_sets(tmp_path):
 def test_written_ledger_has_the_announced_columns(tmp_path):
     path = planted(tmp_path, {}).write(tmp_path)
     written = pd.read_csv(path)
-    assert tuple(written.columns) == COLUMNS
+    assert tuple(written.columns) == LEDGER_COLUMNS
     assert len(written) == 460
     assert written["verdict"].isin(["agrees", "differs", "missing"]).all()
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda e: e.name)
-def test_committed_rows_are_those_of_the_committed_code(experiment):
-    if not (RESULTS / f"{experiment.name}.csv").exists():
-        pytest.skip("no rows yet")
-    said = []
-    rows = Store(experiment, RESULTS, said.append).read()
-    manifest = Manifest(experiment, RESULTS)
-    assert said == []
-    assert manifest.unrecorded(rows) == []
-    changed = manifest.changed({row.cell.method for row in rows.values()})
-    assert changed == {}, f"run: python -m steinsdr check {experiment.name}"
 
 
 def test_the_note_with_the_longest_pattern_counts(tmp_path):
@@ -189,10 +186,61 @@ def test_the_note_with_the_longest_pattern_counts(tmp_path):
     assert shown["ar1 n=500", "KSIR"] == "only 3 repetitions so far"
 
 
+# Paired differences.
+
+
+def test_paired_differences_by_hand():
+    rows = pd.DataFrame(
+        [(r, g, m, rep, base + step * (m == "b") * (1 + rep))
+         for r in (0.6, 0.8) for g in (0.1, 0.5) for rep, base in enumerate((1.0, 5.0, 9.0))
+         for m, step in (("a", 0.0), ("b", 0.1))],
+        columns=["train_ratio", "gamma", "method", "rep", "mse"],
+    )  # fmt: skip
+    columns = ["train_ratio", "gamma"]
+    table = paired_differences(rows, "a", measure="mse", columns=columns).set_index(
+        [*columns, "method"]
+    )
+    assert table.loc[(0.6, 0.1, "b"), "difference"] == pytest.approx(0.2)
+    assert table.loc[(0.6, 0.1, "b"), "error"] == pytest.approx(0.1 / np.sqrt(3))
+    pooled = pooled_differences(rows, "a", measure="mse")
+    assert pooled.loc["b", "difference"] == pytest.approx(0.2)
+    assert pooled.loc["b", "error"] == pytest.approx(0.1 / np.sqrt(3)), "columns count once"
+    corrected = 0.1 * np.sqrt(1 / 3 + TEST_PER_TRAIN)
+    assert pooled.loc["b", "corrected"] == pytest.approx(corrected)
+    independent = pooled_differences(rows, "a", measure="mse", test_per_train=0.0)
+    pd.testing.assert_series_equal(
+        independent["corrected"], independent["error"], check_names=False
+    )
+    with pytest.raises(ValueError, match="test_per_train is -1"):
+        pooled_differences(rows, "a", measure="mse", test_per_train=-1.0)
+    lacking = rows[~((rows.method == "b") & (rows.rep == 0) & (rows.gamma == 0.1))]
+    assert pooled_differences(lacking, "a", measure="mse").loc["b", "partitions"] == 2
+    with pytest.raises(ValueError, match="reference is 'c'"):
+        paired_differences(rows, "c", measure="mse", columns=columns)
+    with pytest.raises(ValueError, match="reference is 'c'"):
+        pooled_differences(rows, "c", measure="mse")
+
+
+# The committed results.
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda e: e.name)
+def test_committed_rows_are_those_of_the_committed_code(experiment):
+    if not (RESULTS / f"{experiment.name}.csv").exists():
+        pytest.skip("no rows yet")
+    said = []
+    rows = Store(experiment, RESULTS, said.append).read()
+    manifest = Manifest(experiment, RESULTS)
+    assert said == []
+    assert manifest.unrecorded(rows) == []
+    changed = manifest.changed({row.cell.method for row in rows.values()})
+    assert changed == {}, f"run: python -m steinsdr check {experiment.name}"
+
+
 def test_every_difference_has_a_note():
     """A committed cell that differs from the paper says why, or what was tried."""
-    ledger = Ledger.build(ROOT / "book" / "results", ROOT / "book" / "paper")
-    notes = pd.read_csv(ROOT / "book" / "results" / "differences.csv")
+    ledger = Ledger.build(RESULTS, PAPER)
+    notes = pd.read_csv(RESULTS / "differences.csv")
     shown = ledger.differences(notes)
     assert len(shown) == (ledger.cells["verdict"] == "differs").sum()
     silent = shown[shown["note"] == ""]
@@ -200,6 +248,6 @@ def test_every_difference_has_a_note():
 
 
 def test_the_stored_ledger_is_what_the_rows_give(tmp_path):
-    ledger = Ledger.build(ROOT / "book" / "results", ROOT / "book" / "paper")
-    stored = (ROOT / "book" / "results" / "ledger.csv").read_bytes()
+    ledger = Ledger.build(RESULTS, PAPER)
+    stored = (RESULTS / "ledger.csv").read_bytes()
     assert ledger.write(tmp_path).read_bytes() == stored, "run: python -m steinsdr ledger"

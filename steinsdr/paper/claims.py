@@ -1,96 +1,91 @@
-"""Every labeled statement of the paper, where it is tested, and a verdict from computed evidence.
+"""Every statement of the paper with a verdict from computed evidence.
 
-A :class:`Claim` carries a function that computes its own :class:`Judgement`; nothing here is
-typed by hand. To add a claim, write such a function and decorate it with :func:`claim`; then
-``python -m steinsdr.paper.claims`` writes the table anew. Sizes are smaller than in the cells
-named by ``where``, so that the whole table takes less than a minute; larger ones come from stored
-rows.
+``claims.toml`` has the labeled statements, which functions of :mod:`steinsdr.paper.judges` judge.
+``sentences.toml`` has what Sections 4 and 5 say of their tables. Such a sentence compares methods.
+A count over the cells of the table judges it, once in the paper's printed means and once in ours:
+the first count shows whether the sentence describes even its own table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import ast
+import operator
+import os
+import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .._base import check_choice
-from ..simulation import BASE_SEED, stream
+from .judges import JUDGES, Judgement, StoredRows, verdict_by_count
+from .ledger import LAYOUTS, SCANT, repetitions_phrase
+from .store import atomic_write
 
 __all__ = [
-    "CLAIMS",
-    "COLUMNS",
-    "PAPER_LABELS",
-    "SEED",
+    "BASELINES",
+    "CLAIM_COLUMNS",
+    "CORE",
+    "HEAVY",
+    "LIGHT",
+    "NN",
+    "TRE",
     "VERDICTS",
     "Claim",
-    "Judgement",
-    "all_claims",
-    "claim",
-    "claim_rng",
+    "Sentence",
     "claims_table",
-    "decide",
-    "register",
+    "judge_sentence",
+    "judge_sentences",
+    "load_claims",
+    "load_sentences",
     "write_claims",
 ]
 
-
-BOOK = Path(__file__).parents[2] / "book"
-SEED = BASE_SEED
 VERDICTS = ("holds", "holds in part", "does not hold", "not testable")
-COLUMNS = ["label", "kind", "statement", "where", "verdict", "evidence"]
+CLAIM_COLUMNS = ["label", "kind", "statement", "where", "verdict", "evidence"]
 
-PAPER_LABELS: dict[str, tuple[str, ...]] = {
-    "lemma": (
-        "lem:fs",
-        "lem:sub-exp",
-        "lem:app-ge",
-        "lem:app-rp",
-        "lem:replacement-stability",
-        "lem:kef-replacement",
-        "lem:app-m3",
-        "lem:app-bd-general",
-        "lem:app-opb",
-        "lem:kef-prop",
-    ),
-    "theorem": ("thm:subgcomp", "thm:kernel", "the:rank-s"),
-    "corollary": ("cor:1",),
-    "remark": ("rem:ctre", "rm:rs"),
-    "algorithm": ("alg:rs", "alg:ars", "alg:sir-rank", "alg:mlp-rank"),
-    "table": (
-        "tab:sim",
-        "tb:rs",
-        "tab:real_combined",
-        "tab:dnn_score",
-        "tab:numethod",
-        "tab:mlp_baseline",
-        "tab:eval_mlp",
-        "tab:rank-params",
-    ),
-    "assumption": ("assum:1", "ass:score", "assum:subG", "assum:source"),
-}
-"""Labels of the paper's source by kind, in order of appearance."""
+BASELINES = ["SIR", "csOPG", "KSIR", "MLP"]
+TRE = ["TRE-sup", "TRE-full", "TRE-split"]
+NN = ["NN-sup", "NN-full", "NN-split"]
+CORE = ["TRE-sup", "TRE-full", "NN-split"]
+"""The methods that the paper calls core configurations."""
+
+LIGHT, HEAVY = ["isotropic", "ar1"], ["lognormal", "exp_ar1"]
+"""Laws of the simulations, by their tails."""
+
+_METHODS = {"BASELINES": BASELINES, "MAVE": ["csOPG", "KSIR"], "TRE": TRE, "NN": NN, "CORE": CORE}
+_METHODS["ALL"] = [*TRE, *NN, *BASELINES]
+_LAWS = {"LIGHT": LIGHT, "HEAVY": HEAVY}
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """A verdict and the evidence for it in one line with its number.
+class Sentence:
+    """A sentence of the paper about one of its tables, and the comparison that decides it.
 
-    Raises
-    ------
-    ValueError
-        If the verdict is not one of ``VERDICTS``, or there is no evidence.
+    Attributes
+    ----------
+    label : str
+        Short name.
+    table : {"table1", "table2", "table3"}
+        Whose means are compared.
+    statement : str
+        What the paper says, in our words.
+    every : bool
+        Whether the paper says it of all cells, not of most.
+    count : str
+        The comparison, in the vocabulary that ``sentences.toml`` explains.
+    value : {"mean", "sd"}
+        What is compared: means, or standard deviations over repetitions.
     """
 
-    verdict: str
-    evidence: str
-
-    def __post_init__(self) -> None:
-        check_choice(self.verdict, "verdict", VERDICTS)
-        if not self.evidence.strip():
-            raise ValueError("evidence must say something.")
+    label: str
+    table: str
+    statement: str
+    every: bool
+    count: str
+    value: str = "mean"
 
 
 @dataclass(frozen=True)
@@ -100,103 +95,216 @@ class Claim:
     Attributes
     ----------
     label : str
-        The label in the paper's source; a part of it after a slash ("thm:kernel/2"), or a name of
+        The label in the paper's source, a part of it after a slash ("thm:kernel/2"), or a name of
         our own for a statement without label.
+    name : str
+        What the book calls it, such as "Lemma 6".
     kind : str
-        lemma, theorem, ...
+        lemma, theorem, ..., or sentence.
+    where : str
+        The first cell that tests it, as "page#anchor": a path of the book without suffix, and a
+        MyST target on the last line before the cell or the name of its figure.
     statement : str
         What is claimed, in our words; formulas between ``\(`` and ``\)``.
-    where : str
-        Cell that tests it, or the first that does, as "page#anchor": a path of the book without
-        suffix, and a MyST target on the last line before the cell or the name of its figure.
-    judge : callable
-        Computes the :class:`Judgement`.
-
-    Raises
-    ------
-    ValueError
-        If ``where`` lacks the page or the anchor.
+    sentence : Sentence, optional
+        The comparison, where that is what judges it.
     """
 
     label: str
+    name: str
     kind: str
-    statement: str
     where: str
-    judge: Callable[[], Judgement]
-
-    def __post_init__(self) -> None:
-        page, _, anchor = self.where.partition("#")
-        if not (page and anchor):
-            raise ValueError(f"where must be 'page#anchor'; got {self.where!r}.")
+    statement: str
+    sentence: Sentence | None = None
 
 
-CLAIMS: dict[str, Claim] = {}
-"""All registered claims by label, in order of registration."""
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
 
 
-def register(claim: Claim) -> Claim:
-    """Add a claim to ``CLAIMS``; a label can be taken only once."""
-    if claim.label in CLAIMS:
-        raise ValueError(f"label {claim.label!r} is already registered.")
-    CLAIMS[claim.label] = claim
-    return claim
+@cache
+def load_sentences() -> tuple[Sentence, ...]:
+    """Return what the paper says of its tables."""
+    tables = _read("sentences.toml").items()
+    return tuple(Sentence(table=name, **one) for name, part in tables for one in part["sentences"])
 
 
-Judge = Callable[[], Judgement]
+@cache
+def load_claims() -> tuple[Claim, ...]:
+    """Return all statements, the sentences about the tables last.
 
-
-def claim(label: str, kind: str, where: str, statement: str) -> Callable[[Judge], Judge]:
-    """Register the decorated function as the judge of a :class:`Claim`."""
-
-    def decorate(judge: Judge) -> Judge:
-        register(Claim(label, kind, statement, where, judge))
-        return judge
-
-    return decorate
-
-
-def claim_rng(name: str) -> np.random.Generator:
-    """Return the generator of a claim's draws, by a name of its own."""
-    return stream(SEED, "claims", name)
-
-
-def decide(good: bool, evidence: str, *, otherwise: str = "does not hold") -> Judgement:
-    """Return "holds" if ``good``, else ``otherwise``."""
-    return Judgement("holds" if good else otherwise, evidence)
-
-
-def all_claims() -> list[Claim]:
-    """Return all claims, sorted by kind."""
-    # Importing them registers the claims.
-
-    order = [*PAPER_LABELS]
-    return sorted(
-        CLAIMS.values(), key=lambda c: order.index(c.kind) if c.kind in order else len(order)
-    )
-
-
-def claims_table(claims: Iterable[Claim] | None = None) -> pd.DataFrame:
-    """Judge the claims, by default all of them, and return the table.
-
-    Columns are label, kind, statement, where, verdict, evidence.
+    Examples
+    --------
+    >>> labels = [claim.label for claim in load_claims()]
+    >>> len(set(labels)) == len(labels)
+    True
     """
-    rows = []
-    for claim in all_claims() if claims is None else claims:
-        result = claim.judge()
-        rows.append(
-            (claim.label, claim.kind, claim.statement, claim.where, result.verdict, result.evidence)
+    tables = _read("sentences.toml")
+    spoken = []
+    for one in load_sentences():
+        part = tables[one.table]
+        label = f"{part['section']}/{one.label}"
+        spoken.append(Claim(label, part["name"], "sentence", part["where"], one.statement, one))
+    return (*(Claim(**one) for one in _read("claims.toml")["claims"]), *spoken)
+
+
+def claims_table(results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> pd.DataFrame:
+    """Judge all claims, which takes about a minute.
+
+    Parameters
+    ----------
+    results, paper : path
+        Folders of the stored rows and of the paper's figures.
+
+    Returns
+    -------
+    DataFrame with columns label, kind, statement, where, verdict, evidence
+    """
+    stored = StoredRows(results, paper)
+    records = []
+    for one in load_claims():
+        judgement = (
+            _judge_by_our_means(one.sentence, stored.cells)
+            if one.sentence
+            else JUDGES[one.label](stored)
         )
-    return pd.DataFrame(rows, columns=COLUMNS)
+        records.append((one.label, one.kind, one.statement, one.where, *judgement))
+    return pd.DataFrame(records, columns=CLAIM_COLUMNS)
 
 
-def write_claims(path: str | Path, claims: Iterable[Claim] | None = None) -> pd.DataFrame:
-    """Judge the claims and write the table as CSV; return it."""
-    table = claims_table(claims)
-    table.to_csv(path, index=False)
+def write_claims(results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> pd.DataFrame:
+    """Judge all claims, write them to ``claims.csv`` among the results, and return them."""
+    table = claims_table(results, paper)
+    text = table.to_csv(index=False, lineterminator="\n")
+    atomic_write(Path(results) / "claims.csv", text.encode())
     return table
 
 
-if __name__ == "__main__":
-    pass
+# Sentences about the tables.
 
-    write_claims(BOOK / "results" / "claims.csv")
+
+def judge_sentences(cells: pd.DataFrame, table: str) -> pd.DataFrame:
+    """Judge what the paper says of a table, by its own means and by ours.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        ``Ledger.cells``.
+    table : {"table1", "table2", "table3"}
+
+    Returns
+    -------
+    DataFrame with columns label, statement, paper, paper_count, ours, our_count
+        Verdict and count in the paper's means, verdict and count in ours.
+    """
+    records = [
+        (
+            *(one.label, one.statement),
+            *judge_sentence(one, cells, "paper_mean"),
+            *judge_sentence(one, cells, "mean"),
+        )
+        for one in load_sentences()
+        if one.table == table
+    ]
+    columns = ["label", "statement", "paper", "paper_count", "ours", "our_count"]
+    return pd.DataFrame(records, columns=columns)
+
+
+def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tuple[str, str]:
+    """Return verdict and evidence of a sentence from the means in ``column``.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        ``Ledger.cells``.
+    column : {"mean", "paper_mean"}
+        Ours or the paper's. A sentence about standard deviations takes those beside it, and of ours
+        none that rest on fewer than ten repetitions.
+
+    Returns
+    -------
+    verdict, evidence : str
+        The verdict is "missing" where a cell of the table has not been computed.
+    """
+    part = cells[cells["table"] == sentence.table]
+    if sentence.value == "sd":
+        part = part.assign(sd=part["sd"].where(part["reps"] >= SCANT))
+    means = part.pivot(
+        index=[*LAYOUTS[sentence.table].keys, "measure"],
+        columns="method",
+        values=column.replace("mean", sentence.value),
+    )
+    incomplete = means.isna().any(axis=1)
+    if incomplete.any():
+        return "missing", f"{incomplete.sum()} of {len(means)} cells incomplete"
+    comparison = ast.parse(sentence.count, mode="eval").body
+    return verdict_by_count(_evaluate(comparison, means), sentence.every)
+
+
+def _judge_by_our_means(sentence: Sentence, cells: pd.DataFrame) -> Judgement:
+    """Judge a sentence by our means; the paper's own count stands beside it."""
+    _, own = judge_sentence(sentence, cells, "paper_mean")
+    verdict, ours = judge_sentence(sentence, cells, "mean")
+    if verdict == "missing":
+        return Judgement("not testable", f"{ours}; {own} in the paper's own numbers")
+    noun = "partitions" if sentence.table == "table3" else "data sets"
+    behind = repetitions_phrase(cells[cells["table"] == sentence.table], noun)
+    return Judgement(verdict, f"{ours} comparisons on {behind}; {own} in the paper's own numbers")
+
+
+_OPERATORS: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+}
+_OVER_METHODS: dict[str, Any] = {"min": np.min, "max": np.max, "mean": np.mean, "median": np.median}
+
+
+def _evaluate(node: ast.expr, means: pd.DataFrame) -> np.ndarray:
+    """Evaluate a comparison of ``sentences.toml`` over means, rows of cells by methods.
+
+    The result has a row per cell, and a column per method or one.
+    """
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return np.array([[number]])
+        case ast.Name(id=name) if name in means.index.names:
+            return means.index.get_level_values(name).to_numpy()[:, None]
+        case ast.Name(id=name) if name in _METHODS or name.replace("_", "-") in means.columns:
+            return means[_METHODS.get(name, [name.replace("_", "-")])].to_numpy()
+        case ast.List(elts=parts):
+            return np.hstack([_evaluate(part, means) for part in parts])
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_evaluate(left, means), _evaluate(right, means))
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            sides = [_evaluate(side, means) for side in (left, *others)]
+            pairs = zip(ops, sides, sides[1:], strict=False)
+            return np.logical_and.reduce([_OPERATORS[type(op)](a, b) for op, a, b in pairs])
+        case ast.Call(func=ast.Name(id="abs"), args=[inner]):
+            return np.abs(_evaluate(inner, means))
+        case ast.Call(func=ast.Name(id=name), args=parts) if name in _OVER_METHODS:
+            joined = np.hstack([_evaluate(part, means) for part in parts])
+            return _OVER_METHODS[name](joined, axis=1, keepdims=True)
+        case ast.Call(func=ast.Name(id="at" | "outside" as name), args=[inner], keywords=keys):
+            chosen = np.ones(len(means), dtype=bool)
+            for key in keys:
+                chosen &= means.index.get_level_values(key.arg).isin(_listed(key.value))
+            if chosen.any():
+                return _evaluate(inner, means[chosen if name == "at" else ~chosen])
+    raise ValueError(
+        f"count has {ast.unparse(node)!r}, which is outside the vocabulary of sentences.toml or "
+        f"selects no cell of the table."
+    )
+
+
+def _listed(node: ast.expr) -> list[Any]:
+    """Return the values of a key: a number, a list of numbers, a name or a group of laws."""
+    if isinstance(node, ast.Name):
+        return _LAWS.get(node.id, [node.id])
+    values = ast.literal_eval(node)
+    return values if isinstance(values, list) else [values]

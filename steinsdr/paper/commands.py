@@ -208,13 +208,13 @@ def _ledger(options: argparse.Namespace) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    path = Path(_need(options.results), "claims.csv")
+    folder, paper = _need(options.results), _need("book/paper")
     from .claims import write_claims
 
-    table = write_claims(path)
+    table = write_claims(folder, paper)
     for verdict, count in table["verdict"].value_counts().items():
         print(f"{count:4} {verdict}")
-    print(f"written to {path}")
+    print(f"written to {Path(folder) / 'claims.csv'}")
     return 0
 
 

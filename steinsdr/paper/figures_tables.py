@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from ..plotting import METHOD_COLORS, METHOD_STYLES
 from ..simulation import LAWS
 from .figures_patchseq import REFERENCE_COLORS
-from .pages import SCANT, mark, spans
+from .ledger import SCANT
 
 __all__ = [
     "method_lines",
@@ -25,8 +25,6 @@ __all__ = [
     "plot_leak",
     "plot_ranks",
     "plot_table",
-    "printed_table",
-    "printed_table3",
 ]
 
 
@@ -148,35 +146,7 @@ def plot_agreement(cells: pd.DataFrame, table: str = "table1", ax: Axes | None =
     return ax
 
 
-def printed_table(cells: pd.DataFrame, table: str, law: str) -> pd.DataFrame:
-    """Return one law's table as the paper prints it: ours, the paper's, and a mark.
-
-    ✓ agrees, ✗ differs, · missing; a mark in brackets rests on fewer than ten repetitions. The
-    last column has our repetitions. :func:`steinsdr.paper.pages.entries_html` shows ours above
-    the paper's.
-    """
-    whole = _part(cells, table, None)
-    part = whole[whole["law"] == law]
-    if part.empty:
-        raise ValueError(f"law is {law!r}; expected one of {sorted(set(whole['law']))}.")
-    digits = 3 if table == "table1" else 2
-    text = [
-        ("–" if row.verdict == "missing" else f"{row.mean:.{digits}f} ({row.sd:.{digits}f})")
-        + f" | {row.paper_mean:.{digits}f} ({row.paper_sd:.{digits}f}) "
-        + mark(row.verdict, row.reps)
-        for row in part.itertuples()
-    ]
-    axis = _AXIS[table][0]
-    frame = part.assign(text=text).pivot(index="method", columns=axis, values="text")
-    frame.columns = [f"{axis} = {value:.0f}" for value in frame.columns]
-    frame = frame.loc[list(dict.fromkeys(part["method"]))].rename_axis(None)
-    return frame.assign(repetitions=spans(part).reindex(frame.index))
-
-
 # Figures and tables of the real-data results, drawn from stored rows: no data needed.
-
-
-MEASURES = ("rank", "mse_rhat", "mse_r10")
 
 
 def _table3(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -297,30 +267,3 @@ def plot_leak(leak: pd.DataFrame, axes: Sequence[Axes] | None = None) -> Sequenc
         ax.set(xlim=span, ylim=span, aspect="equal")
     np.atleast_1d(np.asarray(axes))[0].set(ylabel="test MSE, selected on training cells")
     return axes
-
-
-def printed_table3(cells: pd.DataFrame, train_ratio: float) -> pd.DataFrame:
-    """Return one half of the table: ours, the paper's, and a mark (✓ agrees, ✗ differs, · missing).
-
-    A row per method; per labeled share the selected rank and the two errors, as columns with two
-    heads; at the end our partitions. A mark in brackets rests on fewer than ten of them.
-    """
-    part = cells[(cells["table"] == "table3") & (cells["train_ratio"] == train_ratio)]
-    if part.empty:
-        raise ValueError(f"train_ratio is {train_ratio!r}; expected 0.6 or 0.8.")
-    names = {"rank": "rank", "mse_rhat": "MSE", "mse_r10": "at 10"}
-    text = []
-    for row in part.itertuples():
-        digits = 1 if row.measure == "rank" else 3
-        ours = "–" if row.verdict == "missing" else f"{row.mean:.{digits}f}"
-        text.append(f"{ours} | {row.paper_mean:.{digits}f} {mark(row.verdict, row.reps)}")
-    columns = [(f"γ = {g:g}", names[m]) for g in sorted(set(part["gamma"])) for m in MEASURES]
-    frame = part.assign(
-        text=text,
-        share=[f"γ = {gamma:g}" for gamma in part["gamma"]],
-        what=part["measure"].map(names),
-    )
-    wide = frame.pivot(index="method", columns=["share", "what"], values="text")[columns]
-    wide = wide.loc[list(dict.fromkeys(part["method"]))].rename_axis(None)
-    wide[("", "parts")] = spans(part)
-    return wide.rename_axis(columns=[None, None])

@@ -1,7 +1,9 @@
-"""The paper's printed tables and the stored rows behind ours, in one long form.
+"""The ledger: every figure of the paper's three tables beside ours, with a computed verdict.
 
-A long frame has the key columns of its table (law and n, law and r, or train ratio and gamma), the
-method, the measure, and mean and sd of a cell.
+The paper's tables and ours have one long form: the key columns of a table (law and n, law and r,
+or train ratio and gamma), the method, the measure, and mean and sd of a cell. Further functions
+compare the order of the methods, the entries that the paper prints in bold, and methods with each
+other on the data sets or partitions that they share.
 """
 
 from __future__ import annotations
@@ -24,20 +26,24 @@ from .store import Store, atomic_write
 from .study import Experiment
 
 __all__ = [
-    "COLUMNS",
+    "FEW",
     "FOOTNOTE_SUCCESS",
     "LAYOUTS",
-    "Layout",
+    "LEDGER_COLUMNS",
+    "RELATIVE_LIMIT",
+    "SCANT",
+    "TEST_PER_TRAIN",
+    "Z_LIMIT",
     "Ledger",
     "bold_entries",
-    "compare",
+    "compare_means",
     "load_paper",
     "load_rows",
     "paired_differences",
     "pooled_differences",
     "rankings",
+    "repetitions_phrase",
     "summarize",
-    "with_verdicts",
 ]
 
 
@@ -162,10 +168,7 @@ def _add_what_the_text_says(table3: pd.DataFrame) -> None:
         table3.loc[failing, "failure_rate"] = 1.0 - success
 
 
-# The ledger: every cell of the paper's three tables beside ours, with a computed verdict.
-
-
-COLUMNS = (
+LEDGER_COLUMNS = (
     "table",
     "cell",
     "method",
@@ -181,9 +184,13 @@ PAPER_REPETITIONS = 100
 Z_LIMIT = 3.0
 RELATIVE_LIMIT = 0.02
 FEW = 30
+"""Fewer repetitions estimate their own spread badly."""
+
+SCANT = 10
+"""With fewer repetitions a verdict says little, and its mark stands in brackets."""
 
 
-def compare(
+def compare_means(
     mean: float,
     sd: float,
     reps: float,
@@ -202,10 +209,10 @@ def compare(
 
     Examples
     --------
-    >>> compare(1.01, 0.1, 100, 1.0, 0.1)[1], compare(1.2, 0.1, 100, 1.0, 0.1)[1]
-    ('agrees', 'differs')
-    >>> compare(9.0, 0.0, 100, 9.0, 0.0), compare(8.0, 0.0, 100, 9.0, 0.0)
-    ((0.0, 'agrees'), (-inf, 'differs'))
+    >>> [compare_means(mean, 0.1, 100, 1.0, 0.1)[1] for mean in (1.01, 1.2)]
+    ['agrees', 'differs']
+    >>> compare_means(8.0, 0.0, 100, 9.0, 0.0)
+    (-inf, 'differs')
     """
     if not reps >= 2:
         return np.nan, "missing"
@@ -318,7 +325,7 @@ class Ledger:
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
         path = Path(folder) / "ledger.csv"
-        frame = self.cells[list(COLUMNS)].round({"mean": 4, "sd": 4, "z": 2})
+        frame = self.cells[list(LEDGER_COLUMNS)].round({"mean": 4, "sd": 4, "z": 2})
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, frame.to_csv(index=False, lineterminator="\n").encode())
         return path
@@ -337,7 +344,7 @@ class Ledger:
 def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
     """Add z and verdict to figures that stand beside the paper's."""
     judged = [
-        compare(
+        compare_means(
             row.mean,
             row.sd,
             row.reps,
@@ -351,25 +358,17 @@ def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
     return merged.assign(z=[z for z, _ in judged], verdict=[verdict for _, verdict in judged])
 
 
-# Paired comparisons of methods over the data sets or random partitions that they share.
-#
-# Their difference on one data set or partition varies much less than either result, so means of
-# differences decide more than differences of means.
-
-
-COLUMNS_comparisons = ["train_ratio", "gamma"]
 TEST_PER_TRAIN = (0.05 / 0.75 + 0.05 / 0.95) / 2
 """Test cells over cells that a partition of Table 3 learns from or stops on, on average."""
 
 
 def paired_differences(
-    rows: pd.DataFrame,
-    reference: str,
-    *,
-    measure: str = "mse_rhat",
-    columns: Sequence[str] = tuple(COLUMNS_comparisons),
+    rows: pd.DataFrame, reference: str, *, measure: str, columns: Sequence[str]
 ) -> pd.DataFrame:
     """Return the mean difference of every method to a reference, column by column of the table.
+
+    The difference on one data set or partition varies much less than either result, so means of
+    differences decide more than differences of means.
 
     Parameters
     ----------
@@ -380,11 +379,11 @@ def paired_differences(
     measure : str
         Column of the rows.
     columns : sequence of str
-        What names a column of the table; law and n for Table 1.
+        What names a column of the table, such as law and n.
 
     Returns
     -------
-    DataFrame with columns train_ratio and gamma (or ``columns``), method, difference, error, pairs
+    DataFrame with ``columns`` and the columns method, difference, error, pairs
         ``error`` is the standard error of the mean difference. A positive difference favours the
         reference.
 
@@ -413,39 +412,14 @@ def paired_differences(
     )
 
 
-def with_verdicts(paired: pd.DataFrame, *, limit: float = 3.0) -> pd.DataFrame:
-    """Add who is ahead of the reference, who clearly so, and who clearly behind.
-
-    Parameters
-    ----------
-    paired : DataFrame
-        Of :func:`paired_differences`.
-    limit : float
-        Standard errors of the mean difference from which on it counts as clear.
-
-    Returns
-    -------
-    DataFrame
-        The same with columns ahead, clearly, behind of bools.
-
-    Examples
-    --------
-    >>> paired = pd.DataFrame({"difference": [-1.0, -1.0, 1.0], "error": [0.5, 0.1, 0.1]})
-    >>> with_verdicts(paired)[["ahead", "clearly", "behind"]].sum().tolist()
-    [2, 1, 1]
-    """
-    difference, edge = paired["difference"], limit * paired["error"]
-    return paired.assign(ahead=difference < 0, clearly=difference < -edge, behind=difference > edge)
-
-
 def pooled_differences(
     rows: pd.DataFrame,
     reference: str,
     *,
-    measure: str = "mse_rhat",
+    measure: str,
     test_per_train: float = TEST_PER_TRAIN,
 ) -> pd.DataFrame:
-    r"""Return the mean difference to a reference over all columns, partition by partition.
+    r"""Return the mean difference to a reference over all columns of Table 3.
 
     The six columns of a partition share cells and are no independent evidence: they are averaged
     first, so that the standard error counts partitions. Partitions that lack a column are left out.
@@ -470,15 +444,15 @@ def pooled_differences(
     Examples
     --------
     >>> rows = pd.DataFrame({"train_ratio": 0.6, "gamma": 0.1, "rep": list(range(4)) * 2})
-    >>> rows["method"], rows["mse_rhat"] = list("aaaabbbb"), [1, 1, 1, 1, 1, 2, 1, 2]
-    >>> row = pooled_differences(rows, "a", test_per_train=0.75).loc["b"]
+    >>> rows["method"], rows["mse"] = list("aaaabbbb"), [1, 1, 1, 1, 1, 2, 1, 2]
+    >>> row = pooled_differences(rows, "a", measure="mse", test_per_train=0.75).loc["b"]
     >>> bool(np.isclose(row["corrected"], 2 * row["error"]))  # 1/4 + 3/4 for 1/4
     True
     """
     _check_reference(rows, reference)
     if test_per_train < 0:
         raise ValueError(f"test_per_train is {test_per_train}; a ratio cannot be negative.")
-    keys = [*COLUMNS_comparisons, "rep"]
+    keys = [*LAYOUTS["table3"].keys, "rep"]
     wide = rows.pivot_table(index=keys, columns="method", values=measure)
     differences = wide.sub(wide[reference], axis=0)
     n_columns = len(wide.index.droplevel("rep").unique())
@@ -501,12 +475,6 @@ def _check_reference(rows: pd.DataFrame, reference: str) -> None:
         raise ValueError(f"reference is {reference!r}; expected one of {sorted(set(rows.method))}.")
 
 
-# What a reader takes from the tables: the order of the methods, and which is printed in bold.
-
-
-NOT_RANKED = ("rank",)
-
-
 def rankings(ledger: Ledger) -> pd.DataFrame:
     """Return how far the order of the methods is the paper's, cell by cell.
 
@@ -516,7 +484,7 @@ def rankings(ledger: Ledger) -> pd.DataFrame:
     of Table 3, of which none is better than another.
     """
     records = []
-    ranked = ledger.cells[~ledger.cells["measure"].isin(NOT_RANKED)]
+    ranked = ledger.cells[ledger.cells["measure"] != "rank"]
     for (table, cell), part in ranked.groupby(["table", "cell"], sort=False):
         part = part[part.verdict != "missing"]
         if len(part) < 2:
@@ -567,3 +535,17 @@ def bold_entries(ledger: Ledger) -> pd.DataFrame:
         records.append((*name, holds, *rival[["method", "difference", "error", "pairs"]]))
     columns = ["table", "cell", "method", "holds", "by", "difference", "error", "pairs"]
     return pd.DataFrame(records, columns=columns)
+
+
+def repetitions_phrase(cells: pd.DataFrame, noun: str = "data sets") -> str:
+    """Return in words how many of our repetitions are behind cells.
+
+    Examples
+    --------
+    >>> repetitions_phrase(pd.DataFrame({"reps": [20, 100]}))
+    '20 to 100 data sets, by method'
+    >>> repetitions_phrase(pd.DataFrame({"reps": [100, 100]}), "partitions")
+    '100 partitions'
+    """
+    least, most = int(cells["reps"].min()), int(cells["reps"].max())
+    return f"{most} {noun}" if least == most else f"{least} to {most} {noun}, by method"

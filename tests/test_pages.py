@@ -1,0 +1,236 @@
+"""Tables and figures of the book's pages, on planted cells and on the stored results."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+from conftest import ROOT
+
+from steinsdr.paper import pages
+from steinsdr.paper.claims import CLAIM_COLUMNS
+from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper
+from steinsdr.paper.methods import METHODS
+from steinsdr.paper.registry import EXPERIMENTS
+from steinsdr.scores import DenoisingScore
+
+PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
+
+
+def soup(html):
+    return BeautifulSoup(html, "html.parser")
+
+
+# The ledger.
+
+
+@pytest.fixture
+def cells():
+    """Three tables, one of which the package does not know, with every verdict."""
+    rows = [
+        ("table1", "ar1 n=50", "SIR", 2.0, 0.1, 2.01, 0.1, 100, 0.7, "agrees"),
+        ("table1", "ar1 n=50", "MLP", 2.0, 0.1, np.nan, np.nan, 0, np.nan, "missing"),
+        ("table2", "ar1 r=1", "SIR", 9.0, 0.0, 8.0, 0.0, 100, -np.inf, "differs"),
+        ("table9", "a<b & c", "MLP", 1.0, 0.1, 1.5, 0.1, 100, 35.4, "differs"),
+    ]
+    return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
+
+
+def test_counts_add_up(cells):
+    counts = pages.ledger_counts(cells)
+    assert list(counts.index) == ["SIR", "MLP", "all"]
+    assert list(counts.columns.levels[0]) == ["Table 1", "Table 2", "Table 9"]
+    assert counts.loc["all"].sum() == len(cells)
+    assert counts.loc["MLP", ("Table 1", "missing")] == 1
+    assert counts.loc["SIR", ("Table 9", "differs")] == 0
+
+
+def test_html_has_every_cell_once(cells):
+    page = soup(pages.ledger_html(cells))
+    titles = [summary.get_text() for summary in page.select("summary")]
+    assert titles[0] == "Table 1: 2 cells, 1 agrees, 1 missing"
+    assert len(titles) == 3
+    rows = page.select("tbody tr")
+    assert Counter(row["class"][0] for row in rows) == Counter(cells["verdict"])
+    assert [row.td.get_text() for row in rows] == list(cells["cell"])
+    assert len({len(row.select("td")) for row in rows} | {len(page.select("thead")[0]("th"))}) == 1
+    shown = [entry.get_text() for entry in rows[1].select("td")]
+    assert shown[3] == shown[5] == ""  # nothing computed, nothing shown
+    assert rows[2].select("td")[5].get_text() == "−∞"
+
+
+def test_choices_are_those_of_the_style_sheet(cells):
+    page = soup(pages.ledger_html(cells))
+    assert [choice["value"] for choice in page.select("input")] == ["all", *pages.MARKS]
+    style = (ROOT / "book" / "_static" / "custom.css").read_text()
+    for verdict in pages.MARKS:
+        assert f'.ledger:has(input[value="{verdict}"]:checked) tbody tr:not(.{verdict})' in style
+
+
+def test_folded_table_escapes_and_names(cells):
+    page = soup(pages.folded_html(cells.tail(1), "x < y"))
+    assert page.summary.get_text() == "x < y (1)"
+    heads = [head.get_text() for head in page.select("th")]
+    assert heads[:4] == ["table", "cell", "method", "paper mean"]
+    assert [entry.get_text() for entry in page.select("td")][:2] == ["Table\u00a09", "a<b & c"]
+
+
+def test_differences_share_their_note(cells):
+    differing = cells[cells["verdict"] == "differs"]
+    twice = pd.concat([differing, differing.assign(cell="other")]).assign(note="")
+    twice.loc[twice["table"] == "table9", "note"] = "x < y"
+    page = soup(pages.differences_html(twice))
+    assert [term.get_text() for term in page.select("dt")] == ["Table 2, SIR", "Table 9, MLP"]
+    assert len(page.select("li")) == len(twice)
+    texts = [entry.get_text() for entry in page.select("dd")]
+    assert texts[0].startswith("cause not known")
+    assert texts[1].startswith("x < y")
+    assert pages.differences_html(twice.head(0)) == "<p>None.</p>"
+
+
+def test_figure_shows_every_computed_cell(cells):
+    ax = pages.plot_z(cells, limit=8.0)
+    inside, outside = [], []
+    for points in ax.collections:
+        offsets = np.asarray(points.get_offsets())
+        (outside if points.get_sizes()[0] == 60 else inside).extend(offsets[:, 0])
+    assert inside == [0.7]
+    assert sorted(outside) == [-8.0, 8.0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["SIR", "MLP"]
+    plt.close(ax.figure)
+
+
+def entries(html):
+    """Rows of a printed table by method."""
+    rows = soup(html).select("tbody tr")
+    return {row.th.get_text(): [entry.decode_contents() for entry in row("td")] for row in rows}
+
+
+def test_printed_tables_mark_agreement():
+    """The paper's figures as ours, some of them on few repetitions, one not computed."""
+    whole = pd.concat(
+        load_paper(table, PAPER).assign(table=table, verdict="agrees", reps=100)
+        for table in ("table1", "table3")
+    )
+    whole = whole.assign(paper_mean=whole["mean"], paper_sd=whole["sd"]).reset_index(drop=True)
+    few = (whole["method"] == "NN-full") & whole["n"].isin([50, 100])
+    whole.loc[few, "reps"] = 3
+    whole.loc[(whole["method"] == "SIR") & (whole["n"] == 50), "verdict"] = "missing"
+    table1 = entries(pages.printed_html(whole, "table1", law="ar1"))
+    assert len(table1) == 10
+    assert {len(row) for row in table1.values()} == {5}
+    assert table1["TRE-sup"][0] == "1.834 (0.079) ✓<br/><small>1.834 (0.079)</small>"
+    assert [" (✓)<" in entry for entry in table1["NN-full"]] == [True, True, False, False, False]
+    assert table1["SIR"][0].startswith("– ·<br/><small>")
+    assert (table1["TRE-sup"][-1], table1["NN-full"][-1]) == ("100", "3–100")
+    html = pages.printed_html(whole, "table3", train_ratio=0.8)
+    heads = [head.get_text() for head in soup(html).select("thead th") if head.get_text()]
+    assert heads == ["γ = 0.1", "γ = 0.3", "γ = 0.5", *["rank", "MSE", "at 10"] * 3, "parts"]
+    assert entries(html)["MLP"][0] == "12.0 ✓<br/><small>12.0</small>"
+    assert {len(row) for row in entries(html).values()} == {10}
+    with pytest.raises(ValueError, match="law is 'normal'; expected one of"):
+        pages.printed_html(whole, "table1", law="normal")
+
+
+# The claims.
+
+
+def test_claims_are_escaped_and_linked():
+    row = ("a<b", "lemma", r"s & \(u < v\)", "notebooks/10_x#cell-y", "holds", "1 < 2")
+    frame = pd.DataFrame([row], columns=CLAIM_COLUMNS)
+    page = pages.claims_html(frame, "lemmas")
+    assert '<a href="../notebooks/10_x.html#cell-y">10_x</a>' in page
+    assert "a&lt;b" in page
+    assert "1 &lt; 2" in page
+    assert r's &amp; <span class="math notranslate nohighlight">\(u &lt; v\)</span>' in page
+    assert "10_x" not in pages.claims_html(frame, "tables")
+    with pytest.raises(ValueError, match="group"):
+        pages.claims_html(frame, "lemma")
+
+
+def test_page_shows_every_claim_with_name_and_chapter():
+    table = pd.read_csv(RESULTS / "claims.csv")
+    html = "".join(pages.claims_html(table, group) for group in pages.GROUPS)
+    for group in pages.GROUPS:
+        assert f'claims_html(table, "{group}")' in (ROOT / "book" / "claims.md").read_text()
+    rows = soup(html).select("tbody tr")
+    assert len(rows) == len(table)
+    names = [row.strong.get_text() for row in rows]
+    assert names[:2] == ["Lemma 1.", "Lemma 2."]
+    assert not any(set(name) & set(":/_") for name in names)
+    links = {row.a["href"]: row.a.get_text() for row in rows}
+    assert links["../notebooks/15_appendix.html#cell-products"] == json.loads(
+        (ROOT / "notebooks" / "15_appendix.ipynb").read_text()
+    )["cells"][0]["source"][0].strip("# \n")
+    counts = pages.claim_counts(table)
+    assert counts.loc["all", "all"] == len(table)
+    assert counts.loc["all"].drop("all").to_dict() == table["verdict"].value_counts().to_dict()
+
+
+# What was computed.
+
+
+def manifest(rows):
+    content = {
+        "rows": rows,
+        "failed": 1,
+        "seconds": 7200.0,
+        "machine": {"processor": "P", "cores": 2},
+        "versions": {"python": "3", "numpy": "2", "torch": "1"},
+    }
+    return json.dumps(content)
+
+
+def test_rows_against_the_wanted(tmp_path):
+    (tmp_path / "table1.manifest.json").write_text(manifest({"SIR": 7, "csOPG-raw": 2}))
+    (tmp_path / "table9.manifest.json").write_text(manifest({"SIR": 3}))
+    rows = pages.rows_table(tmp_path)
+    wanted = len(EXPERIMENTS["table1"].cells("paper", {"method": ["SIR"]}))
+    assert rows.loc["SIR"].tolist() == [f"7 of {wanted}", "3"]
+    assert rows.loc["csOPG-raw"].tolist() == ["2", ""]
+    assert rows.loc["TRE-sup", "Table 1"].startswith("0 of ")
+    computing = pages.computing_table(tmp_path)
+    assert computing["rows"].tolist() == [9, 3]
+    assert computing["hours on one core"].tolist() == [2.0, 2.0]
+
+
+def test_manifest_without_totals_is_left_out(tmp_path):
+    (tmp_path / "table1.manifest.json").write_text(manifest({"SIR": 7}))
+    (tmp_path / "table2.manifest.json").write_text('{"methods": {}}')
+    assert list(pages.load_manifests(tmp_path)) == ["table1"]
+    (tmp_path / "table1.manifest.json").unlink()
+    with pytest.raises(ValueError, match=r"has 1 file\(s\).*none with totals"):
+        pages.load_manifests(tmp_path)
+
+
+# Readings of the network's standardization.
+
+
+def test_readings_are_methods_with_the_settings_that_they_say():
+    for ending in pages.READINGS.values():
+        for config in ("sup", "split", "full"):
+            method = METHODS[f"NN-{config}{ending}"]
+            assert method.config == config
+            network = DenoisingScore(**method.settings)
+            assert network.standardize == (ending != "-raw")
+            assert (network.sigma_units == "x") == (ending == "")
+
+
+def test_every_reading_is_that_of_its_own_rows():
+    found = pages.readings_table(Ledger.build(RESULTS, PAPER))
+    assert set(found["reading"]) == set(pages.READINGS)
+    rows = pd.read_csv(RESULTS / "table1.csv")
+    own = rows.groupby(["law", "n", "method"])["distance"].agg(["mean", "std", "count"])
+    names = found["method"] + found["reading"].map(pages.READINGS)
+    stored = own.loc[list(zip(found["law"], found["n"], names, strict=True))]
+    np.testing.assert_allclose(found["mean"], stored["mean"])
+    np.testing.assert_allclose(found["sd"], stored["std"])
+    assert found["reps"].tolist() == stored["count"].tolist()
+    fig = pages.plot_readings(found, ("lognormal", "exp_ar1"))
+    assert [len(ax.collections[0].get_offsets()) for ax in fig.axes] == [4] * 6
+    plt.close(fig)
