@@ -1,14 +1,16 @@
-"""One cell of Table 3: the split, the reductions, the errors, and the figures."""
+"""The Patch-seq data, their partitions, and ranks and errors of methods on one partition."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import pooch
 import pytest
 from conftest import ROOT
 from patchseq_miniature import DRIVERS, write_miniature
@@ -16,26 +18,226 @@ from sklearn.base import clone
 
 from steinsdr import AdaptiveRank, SteinSDR
 from steinsdr.baselines import CSOPG, KSIR, SIR, DominanceRank, MLPDirections
-from steinsdr.paper.figures_patchseq import bibiplot, correlations, plot_r2
-from steinsdr.paper.network import evaluate_reduction, r2_table
+from steinsdr.paper import patchseq
+from steinsdr.paper.figures import FAMILY_COLORS
+from steinsdr.paper.network import errors_by_epoch
 from steinsdr.paper.patchseq import (
     DATA_VARIABLE,
     MAX_RANK,
-    Reduction,
+    PATCHSEQ_FILES,
+    PATCHSEQ_URL,
+    Directions,
     evaluate_methods,
     fit_reduction,
     linear_errors,
     linear_reductions,
     load_patchseq,
+    log_cpm,
+    random_partition,
     select_genes,
     table3_split,
 )
-from steinsdr.paper.reduced_rank import ReducedRankRegression
 from steinsdr.scores import TikhonovScore
 from steinsdr.simulation import stream_seed
 
 REAL = Path(os.environ.get(DATA_VARIABLE, ROOT.parent / "shared" / "data")) / "m1_patchseq"
-PARTS = ("labeled", "unlabeled", "fit", "test")
+
+# The loader. No network here.
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Fail loudly if anything tries to download without being told how."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a test tried to download")
+
+    monkeypatch.setattr(pooch, "retrieve", refuse)
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+
+
+@pytest.fixture
+def folder(tmp_path, alone, monkeypatch):
+    """A made-up data set whose files are the expected ones."""
+    made = write_miniature(tmp_path / "m1_patchseq", seed=1)
+    sums = {name: hashlib.sha256((made / name).read_bytes()).hexdigest() for name in PATCHSEQ_FILES}
+    monkeypatch.setattr(patchseq, "PATCHSEQ_FILES", sums)
+    return made
+
+
+def test_files_are_joined_by_cell(folder):
+    data = load_patchseq(folder)
+    assert data.counts.shape == (80, 40)
+    assert data.counts.index.equals(data.cells.index)
+    assert set(data.cells.columns) == {"family", "type", "confidence", "layer", "cre"}
+    # Types begin with their family, so labels of another row would show.
+    assert all(t.startswith(f) for t, f in zip(data.cells["type"], data.cells.family, strict=True))
+    raw = pd.read_csv(folder / "ephys_values.csv", index_col=0)
+    assert not raw.index.equals(data.counts.index)
+    pd.testing.assert_frame_equal(data.ephys, raw.loc[data.counts.index], check_names=False)
+    # Genes and properties of a row belong together: a driver predicts what it drives.
+    logs = np.log(data.counts.iloc[:, :DRIVERS].to_numpy() + 1.0)
+    fitted = np.linalg.lstsq(np.c_[np.ones(80), logs], data.ephys.to_numpy(), rcond=None)[1]
+    assert np.mean(fitted / (80 * data.ephys.to_numpy().var(axis=0))) < 0.6
+
+
+def test_variable_wins_over_download_and_missing_files_are_named(folder, monkeypatch):
+    monkeypatch.setenv(DATA_VARIABLE, str(folder.parent))
+    assert load_patchseq().counts.shape == (80, 40)
+    (folder / "ephys_values.csv").unlink()
+    with pytest.raises(FileNotFoundError, match=rf"^ephys_values.csv not found.*{DATA_VARIABLE}"):
+        load_patchseq()
+    with pytest.raises(FileNotFoundError, match=r"gene_counts.csv, ephys_values.csv, mini-atlas"):
+        load_patchseq(folder / "nowhere")
+
+
+def test_wrong_checksum_is_refused(folder):
+    with (folder / "gene_counts.csv").open("a") as file:
+        file.write("\n")
+    with pytest.raises(ValueError, match=r"gene_counts.csv has SHA-256 .*verify=False"):
+        load_patchseq(folder)
+    load_patchseq(folder, verify=False)
+
+
+def test_download_asks_for_the_pinned_files(tmp_path, alone, monkeypatch):
+    folder = write_miniature(tmp_path, seed=1)
+    asked = []
+
+    def retrieve(url, known_hash, fname, path):
+        asked.append((url, known_hash))
+        assert path == Path(pooch.os_cache("steinsdr")) / "m1_patchseq"
+        return str(folder / fname)
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    assert load_patchseq().counts.shape == (80, 40)
+    assert asked == [(PATCHSEQ_URL + name, f"sha256:{s}") for name, s in PATCHSEQ_FILES.items()]
+    assert "4ff8ba81123051419c6da0db9215d45e9a4e02c3" in PATCHSEQ_URL
+
+
+def test_no_network_says_what_to_do(alone, monkeypatch):
+    def retrieve(*_, **__):
+        import requests
+
+        try:
+            raise OSError("name resolution failed")
+        except OSError as error:
+            raise requests.exceptions.ConnectionError("retries, pools and hosts") from error
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    with pytest.raises(ConnectionError, match=rf"name resolution failed.*{DATA_VARIABLE}") as info:
+        load_patchseq()
+    assert "pools" not in str(info.value)
+    assert info.value.__suppress_context__  # and none of their traceback
+
+
+def test_damaged_download_says_what_to_do(tmp_path, monkeypatch):
+    """Pooch itself finds the wrong sum, of a file that a fake downloader wrote."""
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+    monkeypatch.setattr(pooch, "os_cache", lambda _: tmp_path)
+
+    class Downloader:
+        def __call__(self, url, output_file, pooch, check_only=False):
+            Path(output_file).write_text("cut sho")
+
+    monkeypatch.setattr(pooch.core, "choose_downloader", lambda *_, **__: Downloader())
+    with pytest.raises(ValueError, match=r"gene_counts.csv does not have the expected SHA-256"):
+        load_patchseq()
+    assert not (tmp_path / "m1_patchseq" / "gene_counts.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "text", "message"),
+    [
+        ("ephys_values.csv", r"\n[^\n]+\n$", "\n", "lacks 1 of the 80 cells"),
+        ("ephys_values.csv", r"\n(\w+),[^,]+,", r"\n\1,,", "missing or non-numeric"),
+        ("ephys_values.csv", r"(\n[^\n]+\n)$", r"\1\1", "names a cell twice"),
+        ("gene_counts.csv", r"\n(\w+),\d+,", r"\n\1,-3,", "negative values"),
+        ("mini-atlas-meta-data.csv", "RNA family", "family", "lacks .* RNA family"),
+    ],
+)
+def test_inconsistent_files_are_refused(folder, name, pattern, text, message):
+    path = folder / name
+    path.write_text(re.sub(pattern, text, path.read_text(), count=1))
+    with pytest.raises(ValueError, match=message):
+        load_patchseq(folder, verify=False)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the Patch-seq data are not here")
+def test_real_data_are_what_the_paper_describes():
+    data = load_patchseq(REAL)
+    assert data.counts.shape == (1213, 1000)
+    assert data.ephys.shape == (1213, 16)
+    assert set(data.cells.family) == set(FAMILY_COLORS)
+    assert len(FAMILY_COLORS) == 9
+    # The marker gene of a family is highest there, so labels are in the right rows.
+    markers = data.counts[["Pvalb", "Sst", "Vip"]].groupby(data.cells.family.to_numpy()).median()
+    assert markers.idxmax().tolist() == ["Pvalb", "Sst", "Vip"]
+
+
+# Logarithms and partitions.
+
+
+def test_log_cpm_by_hand():
+    counts = pd.DataFrame({"a": [1, 0], "b": [3, 10]}, index=["x", "y"])
+    found = log_cpm(counts)
+    expected = np.log2([[250_001, 750_001], [1, 1_000_001]])
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert found.loc["y", "a"] == 0
+    for wrong, message in (
+        ([[1, -1], [2, 2]], "1 negative entries"),
+        ([[1, 1], [0, 0]], r"1 row\(s\) without any count"),
+        ([[1, np.nan], [1, 1]], "counts: .*NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            log_cpm(pd.DataFrame(wrong))
+
+
+@pytest.mark.parametrize("n", [40, 101, 1213])
+@pytest.mark.parametrize("gamma", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize(("train_ratio", "fill"), [(0.6, True), (0.6, False), (0.8, False)])
+def test_partition_has_the_papers_shares(n, train_ratio, gamma, fill, rng):
+    parts = random_partition(n, train_ratio, gamma, rng, fill=fill)
+    rows = np.concatenate(parts)
+    assert len(np.unique(rows)) == len(rows)
+    assert set(rows) <= set(range(n))
+    if fill or train_ratio == 0.8:
+        assert len(rows) == n
+    expected = np.array([train_ratio * gamma, train_ratio * (1 - gamma), 0.15, 0.05])
+    sizes = [len(piece) for piece in parts]
+    unit = n / (train_ratio + 0.2) if fill else n
+    np.testing.assert_allclose(sizes, expected * unit, atol=1.5)
+
+
+@pytest.mark.parametrize("fill", [True, False])
+def test_partitions_of_one_stream_are_paired(fill):
+    def make(ratio, gamma):
+        return random_partition(1213, ratio, gamma, np.random.default_rng(3), fill=fill)
+
+    small, large, wide = make(0.6, 0.1), make(0.6, 0.5), make(0.8, 0.5)
+    np.testing.assert_array_equal(small.test, large.test)
+    np.testing.assert_array_equal(small.fit, large.fit)
+    assert set(small.labeled) < set(large.labeled)
+    assert set(wide.test) <= set(small.test)
+    elsewhere = random_partition(1213, 0.6, 0.1, np.random.default_rng(4), fill=fill)
+    assert set(small.test) != set(elsewhere.test)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((100, 0.9, 0.1), "train_ratio=0.9; expected at most 0.8"),
+        ((100, 0.6, 1.0), "gamma must be in"),
+        ((100, np.nan, 0.5), r"train_ratio must be in \(0, 1\); got nan"),
+        ((5, 0.6, 0.1), "leaves a part empty"),
+        ((2.5, 0.6, 0.1), "n must be an integer"),
+    ],
+)
+def test_partition_refuses(arguments, message, rng):
+    with pytest.raises(ValueError, match=message):
+        random_partition(*arguments, rng, fill=False)
+
+
+# One split of Table 3.
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +255,7 @@ def test_split_takes_the_rows_of_its_partition(mini, split):
     logs = np.log2(mini.counts.div(mini.counts.sum(axis=1), axis=0) * 1e6 + 1)
     X = ((logs - logs.mean()) / logs.std(ddof=0))[list(split.genes)].to_numpy()
     Y = ((mini.ephys - mini.ephys.mean()) / mini.ephys.std(ddof=0)).to_numpy()
-    for part in PARTS:
-        rows = getattr(split.partition, part)
+    for part, rows in split.partition._asdict().items():
         np.testing.assert_allclose(getattr(split, f"X_{part}"), X[rows], atol=1e-10)
         if part != "unlabeled":
             np.testing.assert_allclose(getattr(split, f"Y_{part}"), Y[rows], atol=1e-10)
@@ -62,17 +263,10 @@ def test_split_takes_the_rows_of_its_partition(mini, split):
     assert split.X_labeled.shape == (75, 10), "half of three quarters of 200 cells"
 
 
-def test_splits_replay_and_differ(mini, split):
-    again = table3_split(0, 0.6, 0.5, data=mini, genes=split.genes)
-    np.testing.assert_array_equal(again.X_test, split.X_test)
-    other = table3_split(1, 0.6, 0.5, data=mini, genes=split.genes)
-    assert set(other.partition.test) != set(split.partition.test)
-
-
 def test_train_scaling_does_not_see_the_test_cells(mini, split):
     loud = mini.ephys.copy()
     loud.iloc[split.partition.test] *= 100
-    louder = type(mini)(mini.counts, loud, mini.cells)
+    louder = replace(mini, ephys=loud)
     for scaling, same in (("all", False), ("train", True)):
         a, b = (
             table3_split(0, 0.6, 0.5, data=d, genes=split.genes, scaling=scaling)
@@ -88,27 +282,18 @@ def test_selection_looks_only_where_it_may(mini, split, selection, seen):
     """Responses of some cells are made to follow one gene; only who looks there takes it."""
     decoy = mini.counts.columns[-1]
     level = np.log1p(mini.counts[decoy].to_numpy())
-    parts = {"t": split.partition.test, "u": split.partition.unlabeled}
-    honest = select_genes(
-        mini, 6, rows=np.concatenate([split.partition.labeled, split.partition.fit])
-    )
-    assert decoy not in honest
-    for letter, rows in parts.items():
+    for letter, rows in {"t": split.partition.test, "u": split.partition.unlabeled}.items():
         ephys = mini.ephys.copy()
         ephys.iloc[rows] = 1e4 * level[rows, None]
-        tampered = type(mini)(mini.counts, ephys, mini.cells)
         plain, other = (
             table3_split(0, 0.6, 0.5, data=d, selection=selection, n_genes=6).genes
-            for d in (mini, tampered)
+            for d in (mini, replace(mini, ephys=ephys))
         )
+        assert decoy not in plain
         assert (plain != other) == (letter in seen)
 
 
-def test_driving_genes_are_selected(mini):
-    chosen = select_genes(mini, DRIVERS, rank=DRIVERS)
-    drivers = set(mini.counts.columns[:DRIVERS])
-    # Genes of one family rise together, so a stand-in or two may be taken.
-    assert len(drivers & set(chosen)) >= DRIVERS - 2
+# Directions and errors.
 
 
 @pytest.mark.parametrize("config", ["sup", "split", "full"])
@@ -120,7 +305,6 @@ def test_reduction_is_that_of_the_estimator(split, config):
         split.X_labeled, split.Y_labeled, *extra
     )
     four = SteinSDR(4, config=config, random_state=0).fit(split.X_labeled, split.Y_labeled, *extra)
-    assert made.rank == auto.n_components_
     np.testing.assert_allclose(made.selected, auto.components_.T)
     np.testing.assert_allclose(made.reference, four.components_.T)
 
@@ -139,13 +323,6 @@ def test_baselines_at_the_reference_rank(split, baseline):
     made = fit_reduction(baseline, split, reference=3)
     direct = clone(baseline).set_params(n_components=3).fit(split.X_labeled, split.Y_labeled)
     np.testing.assert_allclose(made.reference, direct.components_.T, atol=1e-12)
-    assert made.rank == made.selected.shape[1]
-
-
-def test_reference_rank_beyond_the_fit_is_refused(split):
-    for estimator in (KSIR(max_dim=2), SteinSDR(random_state=0)):
-        with pytest.raises(ValueError, match="reference=99; expected at most"):
-            fit_reduction(estimator, split, reference=99)
 
 
 def test_silent_genes_get_no_weight(split):
@@ -160,119 +337,79 @@ def test_silent_genes_get_no_weight(split):
     np.testing.assert_allclose(made.reference[keep], direct.components_.T)
 
 
-@pytest.mark.parametrize("link", ["labeled", "fit"])
-def test_errors_are_those_of_the_evaluation(split, link):
+def errors(split, B, trained_on, stopped_on=None, seed=None):
+    """Return the test errors, and those of stopping cells, of one network (epochs,) each."""
+    (X, Y), (X_stop, Y_stop) = trained_on, stopped_on or trained_on
+    watched = [([split.X_test @ B], split.Y_test), ([X_stop @ B], Y_stop)]
+    found = errors_by_epoch([X @ B], Y, watched, seed=seed, epochs=40, learning_rate=0.05)
+    return [curve[:, 0] for curve in found]
+
+
+@pytest.mark.parametrize("trained_on", ["labeled", "fit"])
+def test_errors_of_the_paper_and_honest_ones(split, trained_on):
     B = np.linalg.qr(np.random.default_rng(0).standard_normal((10, 3)))[0]
-    reductions = {"a": Reduction(3, B, B[:, :1]), "b": Reduction(1, B[:, :1], B)}
+    found = {"a": Directions(B, B[:, :1]), "b": Directions(B[:, :1], B)}
     # Steps so large that the error turns early, and not at the same epoch everywhere.
     settings = {"epochs": 40, "learning_rate": 0.05}
-    table = evaluate_methods(split, reductions, link=link, **settings)
-    assert table.loc["a", "rank"] == 3
+    table = evaluate_methods(split, found, trained_on=trained_on, **settings)
+    assert table["rank"].tolist() == [3, 1]
     assert table.loc["a", "mse_rhat"] == table.loc["b", "mse_r10"]
     assert table.loc["a", "mse_rhat_honest"] == table.loc["b", "mse_r10_honest"]
-    X, Y = (split.X_labeled, split.Y_labeled) if link == "labeled" else (split.X_fit, split.Y_fit)
-    seed = stream_seed(42, "patchseq", "evaluation")
-    settings |= {"random_state": seed}
-    direct = evaluate_reduction(X @ B, Y, split.X_test @ B, split.Y_test, **settings)
-    assert table.loc["a", "mse_rhat"] == pytest.approx(direct.paper, rel=1e-10)
-    if link == "fit":
-        honest = direct.honest
+    random = np.random.RandomState(stream_seed(42, "patchseq", "evaluation"))
+    seed = random.randint(2**31)
+    fitting = split.X_fit, split.Y_fit
+    if trained_on == "labeled":
+        test, stop = errors(split, B, (split.X_labeled, split.Y_labeled), fitting, seed)
+        paper = test.min()
     else:
-        stop = evaluate_reduction(X @ B, Y, split.X_fit @ B, split.Y_fit, **settings)
-        honest = direct.test_curve[stop.test_curve.argmin()]
-    assert table.loc["a", "mse_rhat_honest"] == pytest.approx(honest, rel=1e-10)
+        paper = errors(split, B, fitting, seed=seed)[0].min()
+        stopping, rest = np.split(random.permutation(38), [8])  # a fifth of the fitting cells
+        parts = [(split.X_fit[rows], split.Y_fit[rows]) for rows in (rest, stopping)]
+        test, stop = errors(split, B, *parts, seed=seed)
+    assert table.loc["a", "mse_rhat"] == pytest.approx(paper, rel=1e-10)
+    assert table.loc["a", "mse_rhat_honest"] == pytest.approx(test[stop.argmin()], rel=1e-10)
     assert (table.mse_rhat < table.mse_rhat_honest).all()
 
 
 def test_linear_references(split):
-    errors = linear_errors(split)
-    assert list(errors.index) == ["mean", "ridge", "RRR", "PLS"]
+    found = {model: linear_errors(model, split) for model in ("mean", "ridge", "RRR", "PLS")}
     mean = np.mean((split.Y_test - split.Y_labeled.mean(axis=0)) ** 2)
-    assert errors.loc["mean", "mse"] == pytest.approx(mean)
-    assert (errors.mse.drop("mean") < 0.8 * mean).all()
-    assert not errors.equals(linear_errors(split, with_fit=True))
-    reductions = linear_reductions(split, reference=4)
-    assert {name: r.reference.shape for name, r in reductions.items()} == dict.fromkeys(
-        ["RRR", "PLS", "PCA"], (10, 4)
-    )
-    assert all(r.selected.shape == (10, r.rank) for r in reductions.values())
-    best = ReducedRankRegression(4).fit(split.X_labeled, split.Y_labeled)
-    assert best.score(split.X_labeled, split.Y_labeled) > 0.3
+    assert found["mean"] == (0, pytest.approx(mean), pytest.approx(mean))
+    assert found["ridge"][0] == 10
+    for model in ("ridge", "RRR", "PLS"):
+        assert found[model][1] < 0.8 * mean
+    for model in ("RRR", "PLS", "PCA"):
+        made = linear_reductions(model, split, reference=4)
+        assert made.reference.shape == (10, 4)
+        assert made.selected.shape == (10, 4 if model == "PCA" else found[model][0])
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("call", "message"),
     [
-        ({"selection": "some"}, "selection must be one of 'all', 'nontest', 'labeled'"),
-        ({"scaling": "none"}, "scaling must be one of"),
-        ({"genes": ["Gene1", "Nosuch"]}, r"genes: 'Nosuch' \(of 1\) is not in the data"),
+        (lambda s, d: table3_split(0, 0.6, 0.5, data=d, selection="some"), "selection must be one"),
+        (lambda s, d: table3_split(0, 0.6, 0.5, data=d, scaling="none"), "scaling must be one of"),
+        (lambda s, d: table3_split(0, 0.6, 0.5, data=d, shares="some"), "shares must be one of"),
+        (
+            lambda s, d: table3_split(0, 0.6, 0.5, data=d, genes=["Gene1", "Nosuch"]),
+            r"genes: 'Nosuch' \(of 1\) is not in the data",
+        ),
+        (lambda s, d: evaluate_methods(s, {}, trained_on="test"), "trained_on must be one of"),
+        (
+            lambda s, d: evaluate_methods(s, {"a": Directions(np.ones((3, 1)), np.ones((3, 1)))}),
+            "found has directions with 3 rows; expected 10",
+        ),
+        (lambda s, d: linear_errors("PCA", s), "model must be one of 'mean'"),
+        (lambda s, d: linear_reductions("ridge", s), "model must be one of 'RRR'"),
+        *(
+            (lambda s, d, e=e: fit_reduction(e, s, reference=99), "reference=99; expected at most")
+            for e in (KSIR(max_dim=2), SteinSDR(random_state=0))
+        ),
     ],
 )
-def test_bad_options_are_named(mini, split, options, message):
+def test_bad_options_are_named(mini, split, call, message):
     with pytest.raises(ValueError, match=message):
-        table3_split(0, 0.6, 0.5, data=mini, **options)
-    with pytest.raises(ValueError, match="link must be one of"):
-        evaluate_methods(split, {}, link="test")
-    with pytest.raises(ValueError, match="selected directions of a have 3 rows; expected 10"):
-        evaluate_methods(split, {"a": Reduction(1, np.ones((3, 1)), np.ones((3, 1)))})
-    with pytest.raises(ValueError, match=r"reference=11; expected at most 10"):
-        fit_reduction(SteinSDR(random_state=0), split, reference=11)
-
-
-# Figures
-
-
-def test_correlations_by_numpy(rng):
-    T, X = rng.standard_normal((30, 2)), rng.standard_normal((30, 4))
-    X[:, 3] = 1.0
-    expected = np.corrcoef(np.c_[T, X[:, :3]].T)[2:, :2]
-    np.testing.assert_allclose(correlations(T, X)[:3], expected, atol=1e-12)
-    assert not correlations(T, X)[3].any()
-    with pytest.raises(ValueError, match=r"scores has 30 row\(s\) and values 29"):
-        correlations(T, X[1:])
-
-
-def test_bibiplot_shows_cells_and_names(mini, split):
-    genes = mini.counts[list(split.genes)]
-    model = ReducedRankRegression(3).fit(genes, mini.ephys)
-    figure = bibiplot(
-        model.transform(genes),
-        genes,
-        mini.ephys.to_numpy() @ model.decoder_.T,
-        mini.ephys,
-        list(mini.cells.family),
-        components=(0, 2),
-        n_genes=5,
-    )
-    left, right = figure.axes
-    assert [len(ax.collections[0].get_offsets()) for ax in (left, right)] == [200, 200]
-    assert len(left.texts) == 5
-    assert {text.get_text() for text in right.texts} == set(mini.ephys.columns)
-    assert left.get_ylabel() == "component 3"
-    legend = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert legend == set(mini.cells.family)
-    plt.close(figure)
-    with pytest.raises(ValueError, match="expected numbers below 1"):
-        bibiplot(np.ones((200, 1)), genes, np.ones((200, 1)), mini.ephys, ["IT"] * 200)
-    plt.close("all")
-
-
-def test_r2_per_property(rng):
-    Y = rng.standard_normal((20, 3))
-    half = Y.mean(axis=0) + 0.5 * (Y - Y.mean(axis=0))
-    table = r2_table(Y, {"TRE-sup": half, "other": Y}, ["a", "b", "c"])
-    np.testing.assert_allclose(table["TRE-sup"], 0.75)  # half the deviation is left
-    np.testing.assert_allclose(table["other"], 1.0)
-    ax = plot_r2(pd.DataFrame({"TRE-sup": [0.1, 0.9]}, index=["low", "high"]))
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["low", "high"]
-    plt.close("all")
-    with pytest.raises(ValueError, match="constant column"):
-        r2_table(np.ones((5, 1)), {}, ["a"])
-    with pytest.raises(ValueError, match="predictions of m have 4 rows; expected 20"):
-        r2_table(Y, {"m": Y[:4]}, ["a", "b", "c"])
-
-
-# The paper's numbers
+        call(split, mini)
 
 
 @pytest.mark.slow

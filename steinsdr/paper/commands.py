@@ -243,16 +243,14 @@ def _patchseq(options: argparse.Namespace) -> int:
         _need(RESULTS)
     from ..plotting import use_style
     from .patchseq import load_patchseq
-    from .patchseq_chapter import Chapter
-    from .patchseq_results import make
+    from .patchseq_chapter import Chapter, make
     from .provenance import one_thread
 
     use_style()
     data = load_patchseq()
     with one_thread():
-        written = [*make(data, options.results, reps=options.partitions).values()]
-        chapter = Chapter(options.figures, data)
-        written += [chapter.store_expression(options.results), *chapter.store_pictures()]
+        written = make(data, options.results, reps=options.partitions)
+        written += Chapter(options.figures, data).store_pictures()
     for path in written:
         print(f"written to {path}")
     return 0

@@ -28,8 +28,8 @@ from .patchseq import (
     MAX_RANK,
     N_GENES,
     REFERENCE_RANK,
+    Directions,
     PatchSeq,
-    Reduction,
     Split,
     evaluate_methods,
     fit_reduction,
@@ -167,7 +167,7 @@ def _column(
     shared: dict[Any, Any],
 ) -> list[Row]:
     """Compute the cells of one split: reductions one by one, their networks side by side."""
-    reductions: dict[str, Reduction] = {}
+    reductions: dict[str, Directions] = {}
     values: dict[str, tuple[float, ...]] = {}
     status: dict[str, str] = {}
     seconds: dict[str, float] = {}
@@ -175,7 +175,7 @@ def _column(
         start = time.perf_counter()
         try:
             found = _fit(design, cell, split, shared)
-            if isinstance(found, Reduction):
+            if isinstance(found, Directions):
                 _check_finite(found)  # before the networks, which are trained side by side
                 reductions[cell.method] = found
             else:
@@ -188,7 +188,7 @@ def _column(
 
     start = time.perf_counter()
     settings = design.overrides.get("evaluation", {})
-    errors = evaluate_methods(split, reductions, link=link, **settings) if reductions else {}
+    errors = evaluate_methods(split, reductions, trained_on=link, **settings) if reductions else {}
     share = (time.perf_counter() - start) / max(len(reductions), 1)
     for name in reductions:
         # An integer rank and four errors, in the order of the columns.
@@ -205,7 +205,7 @@ def _column(
     return rows
 
 
-def _check_finite(reduction: Reduction) -> None:
+def _check_finite(reduction: Directions) -> None:
     for directions in (reduction.selected, reduction.reference):
         if not np.isfinite(directions).all():
             raise FloatingPointError("the directions are not finite")
@@ -213,7 +213,7 @@ def _check_finite(reduction: Reduction) -> None:
 
 def _fit(
     design: Table3Design, cell: Table3Cell, split: Split, shared: dict[Any, Any]
-) -> Reduction | tuple[float, ...]:
+) -> Directions | tuple[float, ...]:
     """Return the reduction of a method, or the result of a linear prediction."""
     method = TABLE3_METHODS[cell.method]
     if method.family != "linear":
@@ -225,11 +225,10 @@ def _fit(
     settings = design.settings(method)
     model, network = settings["model"], settings["network"]
     if network:
-        return linear_reductions(split, reference=design.reference, models=(model,))[model]
-    result = linear_errors(split, reference=design.reference, models=(model,)).loc[model]
+        return linear_reductions(model, split, reference=design.reference)
+    rank, *errors = linear_errors(model, split, reference=design.reference)
     # Nothing is stopped early here: the paper's reading and the honest one are the same.
-    errors = (float(result["mse"]), float(result["mse_reference"]))
-    return (int(result["rank"]), *errors, *errors)
+    return (rank, *errors, *errors)
 
 
 def _estimator(design: Table3Design, cell: Table3Cell, shared: dict[Any, Any]) -> Any:

@@ -12,7 +12,7 @@ import pandas as pd
 from ...baselines import DominanceRank, MLPDirections
 from ...rank import AdaptiveRank
 from ...scores import DenoisingScore, TikhonovScore
-from ..network import evaluate_reductions
+from ..network import train_networks
 
 __all__ = ["compare_settings"]
 
@@ -20,7 +20,7 @@ _USERS: tuple[Any, ...] = (
     DenoisingScore,
     TikhonovScore,
     MLPDirections,
-    evaluate_reductions,
+    train_networks,
     AdaptiveRank,
     DominanceRank,
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -127,11 +126,6 @@ def test_relaxed_refit_is_ridge_on_the_selection(rng):
     np.testing.assert_allclose(
         relaxed.predict(X), refit.predict(X[:, relaxed.selected_]), atol=1e-10
     )
-    free = SparseRRR(2, alpha=0.4, ridge=0.0).fit(X, Y)
-    # No penalty fits the training rows best. Ridge with all of alpha need not beat the elastic
-    # net, whose ridge part is half of it.
-    left = [np.sum((Y - model.predict(X)) ** 2) for model in (free, relaxed, strict)]
-    assert left[0] < min(left[1:])
 
 
 def test_objective_falls_and_penalty_counts(rng):
@@ -175,9 +169,8 @@ def test_fewer_predictors_than_components(rng):
     model = SparseRRR(3, alpha=0.5).fit(X, Y)
     assert model.selected_.sum() == 1
     assert model.components_.shape == (3, 40)
-    alone = LinearRegression().fit(X[:, :1], Y)
-    free = SparseRRR(3, alpha=0.5, ridge=0.0).fit(X, Y)
-    np.testing.assert_allclose(free.predict(X), alone.predict(X[:, :1]), atol=1e-10)
+    alone = ReducedRankRegression(1, alpha=0.5).fit(X[:, :1], Y)
+    np.testing.assert_allclose(model.predict(X), alone.predict(X[:, :1]), atol=1e-10)
 
 
 def test_iterations_that_do_not_suffice_are_reported(rng):
@@ -189,16 +182,15 @@ def test_iterations_that_do_not_suffice_are_reported(rng):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (SparseRRR(0), "n_components must be an integer at least 1"),
+        (SparseRRR(0), "'n_components' parameter of SparseRRR must be an int in the range"),
         (SparseRRR(9), "n_components=9 but X has 40 column.* expected at most 8"),
-        (SparseRRR(1, alpha=-1.0), "alpha must be a finite number, zero or above"),
-        (SparseRRR(1, l1_ratio=0.0), r"l1_ratio must be in \(0, 1\]"),
-        (SparseRRR(1, l1_ratio="half"), r"l1_ratio must be in \(0, 1\]; got 'half'"),
-        (SparseRRR(1, l1_ratio=np.nan), r"l1_ratio must be in \(0, 1\]; got nan"),
-        (SparseRRR(1, ridge=np.nan), "ridge must be"),
-        (SparseRRR(1, tol=0), "tol must be a positive"),
-        (SparseRRR(1, max_iter=0), "max_iter must be"),
-        (ReducedRankRegression(1, alpha=np.inf), "alpha must be"),
+        (SparseRRR(1, alpha=-1.0), "'alpha' parameter"),
+        (SparseRRR(1, l1_ratio=0.0), "'l1_ratio' parameter"),
+        (SparseRRR(1, l1_ratio="half"), "'l1_ratio' parameter .* Got 'half'"),
+        (SparseRRR(1, relaxed="yes"), "'relaxed' parameter"),
+        (SparseRRR(1, tol=0), "'tol' parameter"),
+        (SparseRRR(1, max_iter=0), "'max_iter' parameter"),
+        (ReducedRankRegression(1, alpha=np.nan), "'alpha' parameter"),
         (ReducedRankRegression(9), "expected at most 8"),
     ],
 )
@@ -214,6 +206,14 @@ def test_bad_data_are_named(rng):
         SparseRRR(1).fit(X, Y[:-1])
     with pytest.raises(ValueError, match=r"y: .*NaN"):
         SparseRRR(1).fit(X, np.where(Y > 1, np.nan, Y))
+    message = r"X has 20 row\(s\) but Y has 19; they must match"
+    for call in (
+        lambda: select_features(X, Y[:-1], 2),
+        lambda: cross_validate_rrr(X, Y[:-1], ranks=[1], alphas=[0.1], folds=KFold(2)),
+        lambda: selection_leak(X, Y[:-1], np.arange(9), np.arange(9, 19), n_features=2),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 # Selection
@@ -222,46 +222,42 @@ def test_bad_data_are_named(rng):
 @pytest.mark.parametrize("wanted", [1, 4, 6, 15, 40])
 def test_selection_has_the_wanted_number(wanted, rng):
     X, Y = planted(rng)
-    found = select_features(X, Y, wanted, rank=2)
-    assert len(found.indices) == wanted
-    assert (np.diff(found.indices) > 0).all()
-    best = found.model.strength_
-    left_out = np.setdiff1d(np.arange(40), found.indices)
-    assert best[found.indices].min() >= best[left_out].max(initial=0.0)
+    found = select_features(X, Y, wanted)
+    assert len(set(found)) == wanted
+    assert (np.diff(found) > 0).all()
     if wanted <= 6:
-        assert found.indices.max() < 6  # none but planted ones
+        assert found.max() < 6  # none but planted ones
     else:
-        assert set(range(6)) <= set(found.indices)
+        assert set(range(6)) <= set(found)
 
 
 def test_selection_ignores_units_and_constants(rng):
     X, Y = planted(rng)
     scaled = X * rng.uniform(0.1, 10, X.shape[1])
     scaled[:, 30] = 4.0
-    np.testing.assert_array_equal(select_features(scaled, Y, 6, rank=2).indices, np.arange(6))
+    np.testing.assert_array_equal(select_features(scaled, Y, 6), np.arange(6))
     with pytest.raises(ValueError, match="n_features must be an integer between 1 and 39"):
-        select_features(scaled, Y, 40, rank=2)
+        select_features(scaled, Y, 40)
 
 
 def test_cross_validation_finds_rank_and_sparsity(rng):
     X, Y = planted(rng, n=150, noise=1.0)
-    table = cross_validate_rrr(
-        X, Y, ranks=(1, 2, 8), alphas=(0.9, 0.1, 0.001), n_folds=3, random_state=0
-    )
+    folds = KFold(3, shuffle=True, random_state=0)
+    table = cross_validate_rrr(X, Y, ranks=(1, 2, 8), alphas=(0.9, 0.1, 0.001), folds=folds)
     assert len(table) == 27
     mean = table.groupby(["rank", "alpha"]).r2.mean()
     assert mean[2].max() > mean[1].max() + 0.05  # two latent variables were planted
     assert mean[2, 0.1] > mean[2, 0.001]  # 34 predictors are noise
     assert table.groupby("alpha").n_selected.mean().is_monotonic_decreasing
-    assert isinstance(table, pd.DataFrame)
 
 
 def test_cross_validation_without_penalty_is_least_squares_fold_by_fold(rng):
     X, Y = planted(rng, n=90, p=5, q=3, rows=4)
     X, Y = X * [1, 10, 0.1, 1, 3] + 5, Y * [1, 20, 0.3] - 2
-    table = cross_validate_rrr(X, Y, ranks=[3], alphas=[0.0], n_folds=4, random_state=1)
+    folds = KFold(4, shuffle=True, random_state=1)
+    table = cross_validate_rrr(X, Y, ranks=[3], alphas=[0.0], folds=folds)
     expected = []
-    for train, test in KFold(4, shuffle=True, random_state=1).split(X):
+    for train, test in folds.split(X):
         mean, sd = Y[train].mean(axis=0), Y[train].std(axis=0)
         fit = LinearRegression().fit(X[train], (Y[train] - mean) / sd)
         held_out = (Y[test] - mean) / sd
@@ -271,43 +267,22 @@ def test_cross_validation_without_penalty_is_least_squares_fold_by_fold(rng):
     assert table.n_selected.tolist() == [5] * 4
 
 
-@pytest.mark.parametrize("rows", [49, 51])
-def test_responses_of_another_length_are_named(rng, rows):
-    X, Y = rng.standard_normal((50, 4)), rng.standard_normal((rows, 2))
-    message = rf"X has 50 row\(s\) but Y has {rows}; they must match"
-    with pytest.raises(ValueError, match=message):
-        select_features(X, Y, 2)
-    with pytest.raises(ValueError, match=message):
-        cross_validate_rrr(X, Y, ranks=[1], alphas=[0.1], n_folds=2)
-    with pytest.raises(ValueError, match=message):
-        selection_leak(X, Y, np.arange(30), np.arange(30, 49), n_features=2)
-
-
 def test_leak_shows_on_pure_noise(rng):
     """Responses unrelated to 300 predictors: selection with the test rows 'predicts' them."""
     X, Y = rng.standard_normal((120, 300)), rng.standard_normal((120, 4))
     leaks = [
-        selection_leak(X, Y, train=r[:80], test=r[80:], n_features=15, rank=2)
+        selection_leak(X, Y, train=r[:80], test=r[80:], n_features=15)
         for r in (rng.permutation(120) for _ in range(3))
     ]
-    inside = np.mean([leak.inside for leak in leaks])
-    assert np.mean([leak.gap for leak in leaks]) > 0.05
+    inside = np.mean([leak["inside"] for leak in leaks])
+    assert inside > np.mean([leak["everywhere"] for leak in leaks]) + 0.05
     assert inside > 1.0  # honest selection knows that there is nothing to find
-    assert all(0 < leak.shared < 15 for leak in leaks)
+    assert all(0 < leak["shared"] < 15 for leak in leaks)
 
 
 def test_no_leak_where_the_choice_is_clear(rng):
     X, Y = planted(rng)
     rows = rng.permutation(300)
-    leak = selection_leak(X, Y, rows[:200], rows[200:], n_features=6, rank=2)
-    assert leak.gap == 0.0
-    assert leak.shared == 6
-
-
-def test_without_selection_the_ridge_still_counts():
-    rng = np.random.default_rng(4)
-    X = rng.standard_normal((40, 5))
-    Y = X[:, :2] + 0.1 * rng.standard_normal((40, 2))
-    none, tiny = (SparseRRR(2, alpha=alpha, ridge=10.0).fit(X, Y) for alpha in (0.0, 1e-10))
-    assert np.allclose(none.coef_, tiny.coef_, atol=1e-6)
-    assert np.abs(none.coef_).max() < 0.5 * np.abs(SparseRRR(2, alpha=0.0).fit(X, Y).coef_).max()
+    leak = selection_leak(X, Y, rows[:200], rows[200:], n_features=6)
+    assert leak["inside"] == leak["everywhere"]
+    assert leak["shared"] == 6

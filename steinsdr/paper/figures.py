@@ -1,0 +1,587 @@
+"""Figures of the paper's pages: the method in four steps, Tables 1 to 3, the Patch-seq chapter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle
+from numpy.typing import NDArray
+
+from ..moments import cross_moment
+from ..plotting import METHOD_COLORS, METHOD_STYLES, NULL, SIGNAL
+from ..rank import AdaptiveRank
+from ..scores import TikhonovScore
+from ..simulation import LAWS, stream
+from .ledger import SCANT
+
+__all__ = [
+    "FAMILY_COLORS",
+    "PlaneExample",
+    "plane_example",
+    "plot_agreement",
+    "plot_bibiplot",
+    "plot_errors",
+    "plot_gene_loadings",
+    "plot_leak",
+    "plot_overlays",
+    "plot_r2",
+    "plot_ranks",
+    "plot_rrr_path",
+    "plot_selection_frequency",
+    "plot_steps",
+    "plot_stored_spectrum",
+    "plot_table",
+]
+
+FAMILY_COLORS: dict[str, str] = {
+    "Pvalb": "#c44e52",
+    "Sst": "#dd8452",
+    "Vip": "#8172b3",
+    "Sncg": "#5d3a9b",
+    "Lamp5": "#da8bc3",
+    "IT": "#2f8f6f",
+    "PT": "#173f6e",
+    "NP": "#5ad1d8",
+    "CT": "#3f8fd2",
+}
+"""One colour per transcriptomic family: interneurons red to violet, the others green to blue."""
+
+# References that the paper does not compare with.
+_REFERENCE_COLORS = {"ridge": "black", "PCA+network": "#8b1a1a"}
+_BLUE, _GREY = "#4477aa", "#999999"
+
+
+# The method: two predictors, three responses, one direction, four steps from data to direction.
+
+_RESPONSES: tuple[Callable[[NDArray], NDArray], ...] = (
+    np.tanh,
+    lambda t: 1.2 * np.exp(-t / 2) - 1.5,
+    lambda t: np.logaddexp(0, 2 * t) / 2,
+)
+_RESPONSE_COLORS = ("#d55e00", "#009e73", "#cc78bc")  # apart from each other and from the points
+
+
+@dataclass(frozen=True)
+class PlaneExample:
+    """A data set in the plane and what the method makes of it.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, 2)
+        Two overlapping clouds: neither normal nor elliptical.
+    Y : ndarray of shape (n, 3)
+        Responses: a rising, a falling and a bent function of b'x, plus noise.
+    b : ndarray of shape (2,)
+        The true direction.
+    scores : ndarray of shape (n, 2)
+        Estimated scores of the rows of X.
+    moment : ndarray of shape (2, 3)
+        Their cross-moment with Y.
+    direction : ndarray of shape (2,)
+        Its first left singular vector, with the sign of b.
+    """
+
+    X: NDArray
+    Y: NDArray
+    b: NDArray
+    scores: NDArray
+    moment: NDArray
+    direction: NDArray
+
+
+def plane_example(seed: int = 42) -> PlaneExample:
+    """Draw 400 observations and estimate their direction.
+
+    Examples
+    --------
+    >>> example = plane_example()
+    >>> bool(example.direction @ example.b > np.cos(np.radians(10)))  # within ten degrees
+    True
+    """
+    n = 400
+    rng = stream(seed, "plane")
+    side = rng.choice([-1.0, 1.0], size=(n, 1), p=[0.35, 0.65])
+    X = rng.standard_normal((n, 2)) * [0.6, 0.9] + side * [1.1, 0.5]
+    b = np.array([np.cos(np.pi / 6), np.sin(np.pi / 6)])
+    noise = 0.2 * rng.standard_normal((n, len(_RESPONSES)))
+    Y = np.column_stack([response(X @ b) for response in _RESPONSES]) + noise
+    scores = TikhonovScore(lam=5e-3).fit(X).train_scores_
+    moment = cross_moment(scores, Y)
+    direction = np.linalg.svd(moment)[0][:, 0]
+    return PlaneExample(X, Y, b, scores, moment, direction * np.sign(direction @ b))
+
+
+def plot_steps(example: PlaneExample) -> Figure:
+    """Draw the four steps: score, score times response, average, direction."""
+    X, Y, moment = example.X, example.Y, example.moment
+    shown = slice(0, 110)
+    fig, ((first, second), (third, fourth)) = plt.subplots(2, 2, figsize=(8.4, 8.2))
+
+    first.scatter(X[:, 0], X[:, 1], s=10, color=NULL, alpha=0.5, lw=0)
+    _arrows(first, X[shown], example.scores[shown], scale=5, color=SIGNAL, width=0.004)
+    _plane(first, "1. Score: where the density falls", 3.6)
+
+    products = example.scores * Y[:, [0]]
+    second.scatter(X[:, 0], X[:, 1], c=Y[:, 0], s=12, cmap="vlag", vmin=-1.5, vmax=1.5)
+    _arrows(second, X[shown], products[shown], scale=5, color="0.45", width=0.004)
+    thick: dict[str, Any] = {"color": _RESPONSE_COLORS[0], "width": 0.014}
+    _arrows(second, np.zeros((1, 2)), moment[:, [0]].T, scale=0.3, **thick)
+    _plane(second, "2. Times response 1 (red high, blue low)", 3.6)
+
+    reach = 1.4 * np.abs(moment).max()
+    ends = np.outer([-2 * reach, 2 * reach], example.b)
+    third.plot(*ends.T, color=NULL, ls="--", label="true direction")
+    for j in np.argsort(-np.linalg.norm(moment, axis=0)):  # the longest first: none is hidden
+        style = {"color": _RESPONSE_COLORS[j], "width": 0.012, "label": f"response {j + 1}"}
+        _arrows(third, np.zeros((1, 2)), moment[:, [j]].T, scale=1, **style)
+    third.legend(frameon=False, fontsize="small", loc="lower right")
+    _plane(third, "3. Average: one arrow per response", reach)
+
+    z = X @ example.direction
+    for j, color in enumerate(_RESPONSE_COLORS):
+        label = f"response {j + 1}"
+        fourth.scatter(z, Y[:, j], s=9, color=color, alpha=0.6, lw=0, label=label)
+    fourth.legend(frameon=False, fontsize="small")
+    fourth.set(xlabel="predictors along the estimated direction", ylabel="responses")
+    fourth.set_title("4. Direction: one axis for all responses", fontsize="medium")
+    return fig
+
+
+def _plane(ax: Axes, title: str, limit: float) -> None:
+    ax.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
+    ax.set(xlabel="$x_1$", ylabel="$x_2$")
+    ax.set_title(title, fontsize="medium")
+
+
+def _arrows(ax: Axes, origins: NDArray, vectors: NDArray, **style: Any) -> None:
+    ax.quiver(*origins.T, *vectors.T, angles="xy", scale_units="xy", **style)
+
+
+# Tables 1 and 2: our means as lines, the paper's as open markers.
+
+
+def plot_table(cells: pd.DataFrame, table: str) -> Figure:
+    """Draw a table: a panel per law, a line per method, the paper's means as open markers.
+
+    Table 1 has bands of one standard deviation. The errors of Table 2, of which some are ten times
+    others, stand on a square-root axis, without bands.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        ``Ledger.cells``.
+    table : {"table1", "table2"}
+        Distance against n, or rank error against r.
+    """
+    part = cells[cells["table"] == table]
+    axis = "n" if table == "table1" else "r"
+    fig, axes = plt.subplots(2, 2, figsize=(9.5, 9), sharex=True, sharey=True)
+    for ax, (law, of_law) in zip(axes.flat, part.groupby("law", sort=False), strict=True):
+        for method, line in of_law.groupby("method", sort=False):
+            band = line["sd"] if table == "table1" else None
+            _draw_method(ax, str(method), line, axis, band, alpha=0.12)
+        ax.set(title=LAWS[str(law)].label, xticks=sorted(set(part[axis].astype(int))))
+    for ax in axes[1]:
+        ax.set(xlabel="labeled observations" if table == "table1" else "true dimension r")
+    for ax in axes[:, 0]:
+        ax.set(ylabel="Procrustes distance" if table == "table1" else "error of the selected rank")
+    if table == "table2":
+        axes[0, 0].set_yscale("function", functions=(np.sqrt, np.square))
+        axes[0, 0].set(yticks=[0, 0.1, 0.5, 1, 2, 4, 6, 9], ylim=(0, None))
+    handles = _legend_lines(list(dict.fromkeys(part["method"])))
+    fig.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, handlelength=3)
+    return fig
+
+
+def _draw_method(
+    ax: Axes, method: str, line: pd.DataFrame, axis: str, band: pd.Series | None, alpha: float
+) -> None:
+    """Draw our means with a band around them, and the paper's means as open markers."""
+    color, (style, marker) = METHOD_COLORS[method], METHOD_STYLES[method]
+    x, mean = line[axis].to_numpy(float), line["mean"].to_numpy(float)
+    ax.plot(x, mean, color=color, ls=style, lw=1.8, label=method)
+    if band is not None:
+        half = band.to_numpy(float)
+        ax.fill_between(x, mean - half, mean + half, color=color, alpha=alpha, lw=0)
+    shape: dict[str, Any] = {"marker": marker, "s": 34, "lw": 1.3, "zorder": 3}
+    ax.scatter(x, line["paper_mean"], facecolor="white", edgecolor=color, **shape)
+
+
+def _legend_lines(methods: Sequence[str]) -> list[Line2D]:
+    """Return the entries of a legend: a method's line with the marker of the paper's means."""
+    return [
+        Line2D(
+            [],
+            [],
+            color=METHOD_COLORS[name],
+            ls=METHOD_STYLES[name][0],
+            marker=METHOD_STYLES[name][1],
+            markerfacecolor="white",
+            lw=1.8,
+            label=name,
+        )
+        for name in methods
+    ]
+
+
+def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
+    """Draw z of every cell as a heat map: methods by columns of the paper's table.
+
+    White is agreement; a cell that differs is outlined, a missing one hatched, and one that rests
+    on fewer than ten repetitions has its number in brackets.
+    """
+    part = cells[cells["table"] == table]
+    fig, ax = plt.subplots(figsize=(12, 5.6))
+    order, columns = list(dict.fromkeys(part["method"])), list(dict.fromkeys(part["cell"]))
+    wide = part.pivot(index="method", columns="cell", values=["z", "reps", "verdict"]).loc[order]
+    z, reps, verdict = (wide[name][columns] for name in ("z", "reps", "verdict"))
+    z = z.astype(float)
+    shown = z.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "")
+    shown = shown.where((reps >= SCANT) | (shown == ""), "(" + shown + ")")
+    sns.heatmap(
+        z.clip(-9, 9),
+        cmap="vlag",
+        center=0,
+        vmin=-6,
+        vmax=6,
+        annot=shown,
+        fmt="",
+        annot_kws={"size": 10.5},
+        linewidths=0.5,
+        cbar_kws={"label": "(ours - paper) / standard error", "fraction": 0.04, "pad": 0.015},
+        ax=ax,
+    )
+    for i, j in np.argwhere(verdict.to_numpy() != "agrees"):
+        hatch = "///" if verdict.iloc[i, j] == "missing" else None
+        ax.add_patch(plt.Rectangle((j, i), 1, 1, fill=False, ec="0.1", lw=2, hatch=hatch))
+    ax.set(xlabel="", ylabel="")
+    ax.tick_params(axis="x", rotation=60)
+    ax.tick_params(axis="both", labelsize=12)
+    return fig
+
+
+# Table 3 and the stored results of the real data.
+
+
+def plot_errors(cells: pd.DataFrame, extras: pd.DataFrame) -> Figure:
+    """Draw the test error at the selected rank against the labeled share, a panel per train ratio.
+
+    Lines are ours with a band of one standard error of the mean, open markers the paper's means,
+    dotted lines ridge regression and the network on principal components. An arrow at the upper
+    edge marks what lies above it.
+
+    Parameters
+    ----------
+    cells, extras : DataFrame
+        Of :class:`steinsdr.paper.ledger.Ledger`.
+    """
+    limit = 0.9
+    part, others = (
+        frame[(frame["table"] == "table3") & (frame["measure"] == "mse_rhat")]
+        for frame in (cells, extras)
+    )
+    methods = list(dict.fromkeys(part["method"]))
+    ratios = sorted(set(part["train_ratio"]))
+    fig, axes = plt.subplots(1, len(ratios), figsize=(10, 5.8), sharey=True)
+    for ax, ratio in zip(axes, ratios, strict=True):
+        for method in methods:
+            line = part[(part["method"] == method) & (part["train_ratio"] == ratio)]
+            error = line["sd"] / np.sqrt(np.maximum(line["reps"], 1))
+            _draw_method(ax, method, line, "gamma", error, alpha=0.15)
+            above = np.fmax(line["mean"], line["paper_mean"]) > limit
+            arrow = {"arrowstyle": "->", "color": METHOD_COLORS[method]}
+            for gamma in line.loc[above, "gamma"]:
+                ax.annotate("", (gamma, limit), (gamma, limit - 0.03), arrowprops=arrow)
+        for name, color in _REFERENCE_COLORS.items():
+            line = others[(others["method"] == name) & (others["train_ratio"] == ratio)]
+            line = line.sort_values("gamma")
+            ax.plot(line["gamma"], line["mean"], color=color, ls=":", lw=2.6, label=name)
+        shares = sorted(set(part["gamma"]))
+        ax.set(title=f"train ratio {ratio:g}", xlabel="labeled share γ", xticks=shares)
+    floor = 0.95 * np.nanmin([*part["mean"], *part["paper_mean"], *others["mean"]])
+    axes[0].set(ylabel="test MSE", ylim=(floor, limit))
+    drawn = axes[0].get_legend_handles_labels()[0]
+    handles = [*_legend_lines(methods), *drawn[len(methods) :]]
+    fig.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, handlelength=3)
+    return fig
+
+
+def plot_ranks(cells: pd.DataFrame) -> Figure:
+    """Draw the selected ranks of the six columns: points with one standard deviation.
+
+    Rings are the paper's means, the dashed line is the reference rank of 10.
+    """
+    part = cells[(cells["table"] == "table3") & (cells["measure"] == "rank")]
+    fig, ax = plt.subplots(figsize=(9, 4.5))
+    order = list(dict.fromkeys(part["method"]))
+    columns = part.groupby(["train_ratio", "gamma"], sort=True).ngroup()
+    for k, method in enumerate(order):
+        mine = part[part["method"] == method]
+        x = k + (columns[mine.index] - 2.5) * 0.14
+        color = METHOD_COLORS[method]
+        ax.vlines(x, mine["mean"] - mine["sd"], mine["mean"] + mine["sd"], color=color)
+        ax.scatter(x, mine["mean"], color=color, s=14, lw=0, zorder=4)
+        ring: dict[str, Any] = {"facecolor": "none", "edgecolor": color, "s": 60, "lw": 1.1}
+        ax.scatter(x, mine["paper_mean"], zorder=3, **ring)
+    ax.axhline(10, color="0.5", ls="--", lw=1)
+    ax.set(ylabel="selected rank", ylim=(0, 13), xticks=range(len(order)))
+    ax.set_xticklabels(order, rotation=30, ha="right")
+    return fig
+
+
+def plot_leak(leak: pd.DataFrame) -> Figure:
+    """Draw test errors with genes selected on all cells against those selected inside.
+
+    Parameters
+    ----------
+    leak : DataFrame
+        ``patchseq_leak.csv``. A point per partition, a panel for the responses as measured and one
+        for shuffled ones. Points above the diagonal gain from the selection on all cells.
+    """
+    kinds = list(dict.fromkeys(leak["responses"]))
+    fig, axes = plt.subplots(1, len(kinds), figsize=(8.5, 4))
+    for ax, kind in zip(axes, kinds, strict=True):
+        part = leak[leak["responses"] == kind]
+        ax.scatter(part["everywhere"], part["inside"], color=_BLUE, s=22, alpha=0.8)
+        ends = part[["everywhere", "inside"]].to_numpy()
+        span = [ends.min() * 0.98, ends.max() * 1.02]
+        ax.plot(span, span, color="0.5", lw=1)
+        ax.set(title=f"responses {kind}", xlabel="test MSE, genes selected on all cells")
+        ax.set(xlim=span, ylim=span, aspect="equal")
+    axes[0].set(ylabel="test MSE, selected on training cells")
+    return fig
+
+
+def plot_r2(table: pd.DataFrame) -> Figure:
+    """Draw R² per property, one point per method, the best predicted property on top.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Means of ``patchseq_r2.csv``: a row per property, a column per method.
+    """
+    fig, ax = plt.subplots(figsize=(6, 0.32 * len(table) + 1))
+    table = table.loc[table.mean(axis=1).sort_values().index]
+    heights = np.arange(len(table))
+    for method in table.columns:
+        color = {**METHOD_COLORS, **_REFERENCE_COLORS}[method]
+        ax.plot(table[method], heights, "o", color=color, label=method)
+    ax.hlines(heights, table.min(axis=1), table.max(axis=1), color="0.8", lw=1, zorder=0)
+    ax.axvline(0, color="0.5", lw=1)
+    ax.set(xlabel="test R²", yticks=heights, yticklabels=list(table.index))
+    ax.legend(frameon=False, fontsize="small")
+    return fig
+
+
+def plot_gene_loadings(genes: pd.DataFrame, n_genes: int) -> Figure:
+    """Draw the largest loadings of three directions with their bootstrap intervals.
+
+    Parameters
+    ----------
+    genes : DataFrame
+        ``patchseq_genes.csv``: columns gene, loading_k, low_k, high_k.
+    n_genes : int
+        Genes per panel, by size of loading. Filled points have an interval without zero.
+    """
+    fig, axes = plt.subplots(1, 3, figsize=(10.2, 0.28 * n_genes + 1))
+    for k, ax in enumerate(axes, start=1):
+        loading, low, high = f"loading_{k}", f"low_{k}", f"high_{k}"
+        part = genes.dropna(subset=[loading])
+        part = part.loc[part[loading].abs().sort_values().index[-n_genes:]].sort_values(loading)
+        y = np.arange(len(part))
+        ax.hlines(y, part[low], part[high], color=_BLUE, lw=1.5)
+        face = np.where((part[low] > 0) | (part[high] < 0), _BLUE, "white")
+        ax.scatter(part[loading], y, c=face, edgecolor=_BLUE, s=26, zorder=3)
+        ax.axvline(0, color="0.5", lw=1)
+        ax.set(yticks=y, title=f"direction {k}", xlabel="loading")
+        ax.set_yticklabels(part["gene"], fontsize="small", style="italic")
+    return fig
+
+
+def plot_selection_frequency(genes: pd.DataFrame) -> Figure:
+    """Draw in what share of the partitions each gene is selected, most frequent first.
+
+    Parameters
+    ----------
+    genes : DataFrame
+        ``patchseq_genes.csv``. Blue bars are the genes that all cells select.
+    """
+    fig, ax = plt.subplots(figsize=(8, 3.4))
+    part = genes.sort_values(["frequency", "selected"], ascending=False, ignore_index=True)
+    for chosen, color, label in (
+        (True, _BLUE, "selected on all cells"),
+        (False, _GREY, "not selected on all cells"),
+    ):
+        rows = part.index[part["selected"] == chosen]
+        ax.bar(rows, part.loc[rows, "frequency"], width=1.0, lw=0, color=color, label=label)
+    ax.set(xlabel="genes, by frequency", ylabel="share of partitions", ylim=(0, 1.02))
+    ax.legend(frameon=False, fontsize="small")
+    return fig
+
+
+def plot_stored_spectrum(spectrum: pd.DataFrame) -> Figure:
+    """Draw singular values, the middle 90% of the permutation null, and the cumulative energy.
+
+    Parameters
+    ----------
+    spectrum : DataFrame
+        ``patchseq_spectrum.csv``.
+    """
+    fig, ax = plt.subplots(figsize=(7, 3.8))
+    k, null = spectrum["k"], (spectrum["null_low"], spectrum["null_high"])
+    ax.fill_between(k, *null, color=_GREY, alpha=0.4, lw=0, label="permuted")
+    ax.plot(k, spectrum["singular_value"], "o-", color=_BLUE, lw=1, label="cells as measured")
+    ax.set(xlabel="k", ylabel="k-th singular value", xticks=list(k), ylim=(0, None))
+    share = ax.twinx()
+    share.plot(k, spectrum["energy"], color="#cc6677", ls="--", lw=1.4, label="cumulative energy")
+    share.axhline(AdaptiveRank().energy, color="#cc6677", lw=0.8, ls=":")
+    share.set(ylim=(0, 1.05), ylabel="cumulative energy")
+    share.grid(visible=False)
+    lines: list[Any] = [*ax.get_legend_handles_labels()[0], *share.get_legend_handles_labels()[0]]
+    ax.legend(handles=lines, loc="center right", frameon=False, fontsize="small")
+    return fig
+
+
+def plot_rrr_path(path: pd.DataFrame) -> Figure:
+    """Draw cross-validated R² of sparse reduced-rank regression against the number of genes.
+
+    Parameters
+    ----------
+    path : DataFrame
+        ``patchseq_rrr.csv``; a line per rank. The dashed line marks the paper's 100 genes.
+    """
+    fig, ax = plt.subplots(figsize=(6.5, 3.8))
+    means = path.groupby(["rank", "alpha"], as_index=False)[["n_selected", "r2"]].mean()
+    ranks = sorted(set(means["rank"]))
+    for shade, rank in zip(np.linspace(0.15, 0.9, len(ranks)), ranks, strict=True):
+        line = means[means["rank"] == rank].sort_values("n_selected")
+        color = plt.get_cmap("viridis")(shade)
+        ax.plot(line["n_selected"], line["r2"], "o-", ms=4, color=color, label=f"rank {rank}")
+    ax.axvline(100, color="0.5", ls="--", lw=1)
+    ax.set(xscale="log", xlabel="selected genes", ylabel="cross-validated R²")
+    ticks = [20, 50, 100, 200, 500]
+    ax.set_xticks(ticks, [str(tick) for tick in ticks])
+    ax.minorticks_off()
+    ax.legend(frameon=False, fontsize="small")
+    return fig
+
+
+# Pictures of single cells: they need the data.
+
+
+def plot_bibiplot(
+    genes: pd.DataFrame,
+    ephys: pd.DataFrame,
+    latent: tuple[NDArray, NDArray],
+    families: Sequence[str],
+    components: tuple[int, int],
+) -> Figure:
+    r"""Draw the two-panel biplot of Kobak et al. (2021): the same cells seen from both sides.
+
+    Each panel shows the cells in two latent dimensions, standardized, and variables as lines: the
+    ends are their correlations with the two dimensions, in a circle of radius one.
+
+    Parameters
+    ----------
+    genes, ephys : DataFrame of shape (n, p) and (n, q)
+        Variables, one row per cell. The 15 genes with the longest lines and all properties are
+        named.
+    latent : pair of ndarrays of shape (n, r)
+        Latent variables from the genes, :math:`\hat B^\top x`, and those of the properties.
+    families : sequence of str
+        Family of each cell, see :data:`FAMILY_COLORS`.
+    components : pair of int
+        Which latent variables, from 1.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5.6))
+    titles = ("Gene expression", "Electrophysiology")
+    for ax, values, scores, title in zip(axes, (genes, ephys), latent, titles, strict=True):
+        shown = scores[:, [k - 1 for k in components]]
+        shown = (shown - shown.mean(axis=0)) / shown.std(axis=0)
+        n_names = 15 if values is genes else ephys.shape[1]
+        _draw_biplot(
+            ax, shown, values, [FAMILY_COLORS.get(name, "0.6") for name in families], n_names
+        )
+        ax.set(xlabel=f"component {components[0]}", ylabel=f"component {components[1]}")
+        ax.set_title(title)
+    handles = [
+        Line2D([], [], marker="o", ls="", ms=5, color=color, label=family)
+        for family, color in FAMILY_COLORS.items()
+        if family in set(families)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    return figure
+
+
+_RADIUS = 3.0  # of the correlation circle, in standard deviations of the cells
+
+
+def _draw_biplot(
+    ax: Axes, shown: NDArray, values: pd.DataFrame, colors: list[str], n_names: int
+) -> None:
+    """Draw cells at ``shown`` (n, 2) and the ``n_names`` variables with the longest lines."""
+    ax.scatter(shown[:, 0], shown[:, 1], c=colors, s=8, alpha=0.6, lw=0, rasterized=True)
+    lines = np.corrcoef(shown, values, rowvar=False)[2:, :2]
+    ax.add_patch(Circle((0, 0), _RADIUS, fill=False, color="0.6", lw=0.8))
+    longest = np.argsort(-np.linalg.norm(lines, axis=1), kind="stable")[:n_names]
+    ends = _RADIUS * lines[longest]
+    for end in ends:
+        ax.plot([0, end[0]], [0, end[1]], color="0.15", lw=0.7)
+    _place_names(ax, ends, [str(values.columns[j]) for j in longest])
+    ax.set(xlim=(-1.55 * _RADIUS, 1.55 * _RADIUS), ylim=(-1.2 * _RADIUS, 1.25 * _RADIUS))
+    ax.set(aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+
+
+def _place_names(ax: Axes, ends: NDArray, names: list[str]) -> None:
+    """Write the names outside the circle's lines, left and right, without overlap."""
+    step = 2.4 * _RADIUS / 26  # the height of a small line of text
+    for side in (-1, 1):
+        members = [i for i in range(len(names)) if (ends[i, 0] >= 0) == (side > 0)]
+        members.sort(key=lambda i: ends[i, 1])
+        heights = ends[members, 1].copy()
+        for k in range(1, len(heights)):
+            heights[k] = max(heights[k], heights[k - 1] + step)
+        heights -= max(0.0, heights[-1] - 1.2 * _RADIUS) if len(heights) else 0.0
+        for i, y in zip(members, heights, strict=True):
+            x = side * 1.04 * _RADIUS
+            ax.plot([ends[i, 0], x], [ends[i, 1], y], color="0.6", lw=0.4)
+            align = "left" if side > 0 else "right"
+            ax.text(x, y, names[i], fontsize="x-small", ha=align, va="center", clip_on=False)
+
+
+def plot_overlays(
+    latent: NDArray, measured: pd.DataFrame, predicted: pd.DataFrame, names: Sequence[str]
+) -> Figure:
+    """Draw the cells in two latent dimensions, coloured by a property: measured and predicted.
+
+    Parameters
+    ----------
+    latent : ndarray of shape (n, r)
+        Latent variables of the cells; the first two are drawn.
+    measured, predicted : DataFrame of shape (n, q)
+        Standardized properties.
+    names : sequence of str
+        Properties to show, a column of two panels each.
+    """
+    size = (2.9 * len(names), 5.6)
+    fig, axes = plt.subplots(2, len(names), figsize=size, sharex=True, sharey=True)
+    for column, name in zip(axes.T, names, strict=True):
+        for ax, values in zip(column, (measured[name], predicted[name]), strict=True):
+            style: dict[str, Any] = {"s": 7, "cmap": "vlag", "vmin": -2, "vmax": 2, "lw": 0}
+            drawn = ax.scatter(latent[:, 0], latent[:, 1], c=values, rasterized=True, **style)
+            ax.set(xticks=[], yticks=[])
+        column[0].set_title(name, fontsize="medium")
+    axes[0, 0].set(ylabel="measured")
+    axes[1, 0].set(ylabel="predicted")
+    fig.colorbar(drawn, ax=axes, shrink=0.7, label="standard deviations")
+    return fig

@@ -1,0 +1,125 @@
+"""Figures of the paper's pages show what is in their tables."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+from steinsdr.moments import cross_moment
+from steinsdr.paper import figures
+from steinsdr.paper.ledger import Ledger
+from steinsdr.plotting import METHOD_STYLES
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory):
+    """The paper's tables with the paper's own means as ours."""
+    frame = Ledger.build(tmp_path_factory.mktemp("empty"), ROOT / "book" / "paper").cells
+    return frame.assign(
+        mean=frame["paper_mean"], sd=frame["paper_sd"], reps=100, z=0.0, verdict="agrees"
+    )
+
+
+def stored(name):
+    return pd.read_csv(ROOT / "book" / "results" / f"patchseq_{name}.csv")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_method_in_four_steps(seed):
+    example = figures.plane_example(seed=seed)
+    assert example.direction @ example.b > np.cos(np.radians(10))
+    np.testing.assert_allclose(example.moment, cross_moment(example.scores, example.Y))
+    # Every arrow of the third panel lies along the true direction, one of them backwards.
+    cosines = example.b @ (example.moment / np.linalg.norm(example.moment, axis=0))
+    assert (np.abs(cosines) > 0.9).all()
+    assert np.sign(cosines).tolist() == [1, -1, 1]
+    titles = [ax.get_title() for ax in figures.plot_steps(example).axes]
+    assert [title[:2] for title in titles] == ["1.", "2.", "3.", "4."]
+
+
+@pytest.mark.parametrize("table", ["table1", "table2"])
+def test_tables_show_every_law_and_method(cells, table):
+    fig = figures.plot_table(cells, table)
+    assert len(fig.axes) == 4
+    assert all(len(ax.get_lines()) == 10 for ax in fig.axes)
+    points = [c for c in fig.axes[0].collections if len(c.get_offsets()) > 1]
+    for own, paper in zip(fig.axes[0].get_lines(), points, strict=True):
+        np.testing.assert_allclose(own.get_ydata(), paper.get_offsets()[:, 1])
+    styles = [(line.get_linestyle(), line.get_marker()) for line in fig.legends[0].get_lines()]
+    assert len(set(styles)) == 10, "methods can be told apart without colour"
+    assert styles == [METHOD_STYLES[t.get_text()] for t in fig.legends[0].get_texts()]
+
+
+def test_agreement_outlines_what_differs(cells):
+    some = cells.copy()
+    some.loc[some.index[0], "verdict"] = "differs"
+    some.loc[some.index[1], "verdict"] = "missing"
+    some.loc[some.index[2], "reps"] = 9
+    ax = figures.plot_agreement(some, "table1").axes[0]
+    boxes = [patch for patch in ax.patches if isinstance(patch, plt.Rectangle)]
+    assert sorted(bool(box.get_hatch()) for box in boxes) == [False, True]
+    assert [text.get_text() for text in ax.texts].count("(0.0)") == 1
+
+
+def test_table_3(cells):
+    extras = cells.iloc[:0].assign(measure=pd.Series(dtype=str))
+    fig = figures.plot_errors(cells, extras)
+    assert [ax.get_title() for ax in fig.axes] == ["train ratio 0.6", "train ratio 0.8"]
+    part = cells.query("table == 'table3' and measure == 'mse_rhat' and train_ratio == 0.6")
+    np.testing.assert_allclose(
+        fig.axes[0].lines[0].get_ydata(), part[part["method"] == "SIR"]["mean"]
+    )
+    # csOPG and KSIR are the ones above the upper edge, an arrow each.
+    assert len(fig.axes[0].texts) == (part["mean"] > 0.9).sum() > 0
+    ax = figures.plot_ranks(cells).axes[0]
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(dict.fromkeys(part.method))
+
+
+def test_stored_tables_of_the_chapter():
+    genes = stored("genes")
+    fig = figures.plot_gene_loadings(genes, 5)
+    assert [len(ax.get_yticklabels()) for ax in fig.axes] == [5, 5, 5]
+    largest = genes.loc[genes["loading_1"].abs().idxmax(), "gene"]
+    assert largest in [label.get_text() for label in fig.axes[0].get_yticklabels()]
+    assert len(figures.plot_selection_frequency(genes).axes[0].patches) == len(genes)
+    line = figures.plot_stored_spectrum(stored("spectrum")).axes[0].lines[0]
+    np.testing.assert_allclose(line.get_ydata(), stored("spectrum")["singular_value"])
+    ax = figures.plot_rrr_path(stored("rrr")).axes[0]
+    assert len(ax.get_legend_handles_labels()[1]) == 4
+    panels = figures.plot_leak(stored("leak")).axes
+    assert sum(len(ax.collections[0].get_offsets()) for ax in panels) == len(stored("leak"))
+    table = pd.DataFrame({"TRE-sup": [0.9, 0.1], "ridge": [0.8, 0.3]}, index=["high", "low"])
+    ax = figures.plot_r2(table).axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["low", "high"]
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), [0.1, 0.9])
+
+
+def test_bibiplot_shows_cells_and_names(rng):
+    latent = rng.standard_normal((40, 3)), rng.standard_normal((40, 3))
+    values = latent[0] @ rng.standard_normal((3, 20)) + rng.standard_normal((40, 20))
+    genes = pd.DataFrame(values, columns=[f"g{j}" for j in range(20)])
+    ephys = genes.iloc[:, :4].set_axis(["a", "b", "c", "d"], axis=1)
+    fig = figures.plot_bibiplot(genes, ephys, latent, ["IT", "Pvalb"] * 20, (1, 3))
+    left, right = fig.axes
+    assert [len(ax.collections[0].get_offsets()) for ax in (left, right)] == [40, 40]
+    correlations = np.corrcoef(values.T, latent[0][:, [0, 2]].T)[:20, 20:]
+    longest = np.argsort(-np.linalg.norm(correlations, axis=1))[:15]
+    assert {text.get_text() for text in left.texts} == {f"g{j}" for j in longest}
+    np.testing.assert_allclose(
+        [line.get_xydata()[1] / 3 for line in left.lines[:15]], correlations[longest], atol=1e-12
+    )
+    assert {text.get_text() for text in right.texts} == set("abcd")
+    assert left.get_ylabel() == "component 3"
+    assert {text.get_text() for text in fig.legends[0].get_texts()} == {"IT", "Pvalb"}
+    fig = figures.plot_overlays(latent[0], ephys, 2 * ephys, ["b", "a"])
+    assert len(fig.axes) == 5, "two by two panels and a colour bar"
+    np.testing.assert_array_equal(fig.axes[2].collections[0].get_array(), 2 * ephys["b"])
