@@ -91,8 +91,8 @@ def train_networks(
     networks = ReluNetworks(widths, [hidden, y.shape[1]], seed=seed, dtype=y.dtype)
     inputs = torch.as_tensor(_standardized(training, training))
     new = [torch.as_tensor(_standardized(T, training)) for T in T_new]
-    settings = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
-    for _ in train(networks, inputs, y, max_norm=max_norm, seed=seed, **settings):
+    steps: dict[str, Any] = {"learning_rate": learning_rate, "max_norm": max_norm, "seed": seed}
+    for _ in train(networks, inputs, y, epochs=epochs, batch_size=batch_size, **steps):
         yield [networks.layers(points)[-1].numpy() for points in new]
 
 
@@ -180,7 +180,7 @@ def predict_at_best_epoch(
     chosen: dict[int, NDArray] = {}
     for stop, new in train_networks(T_train, Y_train, [T_stop, T_new], seed=seed, **settings):
         errors = _errors(stop, targets)
-        for b in np.flatnonzero(errors < best):
+        for b in np.flatnonzero(errors < best).tolist():
             best[b], chosen[b] = errors[b], new[b]
     return np.stack([chosen[b] for b in range(len(best))])
 

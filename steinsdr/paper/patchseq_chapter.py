@@ -334,7 +334,7 @@ class Chapter:
     def bibiplot(self, first: int, second: int) -> Figure | None:
         """Draw cells from both sides in two latent dimensions, counted from 1, or the picture."""
         if self.data is None:
-            return self._show_stored(f"bibiplot_{first}{second}")
+            return self._stored_picture(f"bibiplot_{first}{second}")
         families = list(self.data.cells["family"])
         return plot_bibiplot(*self._standardized, self.latent, families, (first, second))
 
@@ -344,7 +344,7 @@ class Chapter:
         Predictions are those of ridge regression on the latent variables, in ten folds.
         """
         if self.data is None:
-            return self._show_stored("overlays")
+            return self._stored_picture("overlays")
         scores, measured = self.latent[0], self._standardized[1]
         ridge = RidgeCV(alphas=np.logspace(-2, 3, 6))
         found = cross_val_predict(ridge, scores, measured.to_numpy(), cv=10)
@@ -353,13 +353,15 @@ class Chapter:
             scores, measured, predicted, ("AP width", "Max AP num", "R_input", "UDR")
         )
 
-    def _show_stored(self, name: str) -> None:
+    def _stored_picture(self, name: str) -> Figure | None:
+        """Display a stored picture; there is no figure to return."""
         from IPython.display import Image, display
 
         path = Path(self.figures) / f"patchseq_{name}.png"
         if not path.is_file():
             raise FileNotFoundError(f"{path} is missing; python -m steinsdr patchseq draws it.")
         display(Image(filename=str(path), alt="stored picture"))
+        return None
 
     def store_pictures(self) -> list[Path]:
         """Draw the pictures from the data and write them where the fallback finds them."""

@@ -470,7 +470,7 @@ def selection_leak(
         model = ReducedRankRegression(rank, alpha=0.1).fit(X_train, Y_train)
         errors.append(float(np.mean((Y_test - model.predict(X_test)) ** 2)))
         chosen.append(columns)
-    shared = len(np.intersect1d(*chosen))
+    shared = len(np.intersect1d(chosen[0], chosen[1]))
     return {"everywhere": errors[0], "inside": errors[1], "shared": shared}
 
 
