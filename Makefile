@@ -20,11 +20,13 @@ help:  ## List the targets
 install: $(STAMP)  ## Create .venv with the locked versions (again when the lock changes)
 	@:
 
-# The build backend comes from the lock too, hence two steps and no build isolation.
-PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+# The build backend comes from the lock too, hence two steps and no build isolation. An empty LOCK
+# takes the newest versions instead.
+LOCK        ?= constraints.txt
+PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check $(LOCK:%=-c %)
 
 $(STAMP): pyproject.toml constraints.txt
-	@echo "Installing the locked versions into $(VENV): a few minutes, once."
+	@echo "Installing $(if $(LOCK),the locked,the newest) versions into $(VENV): a few minutes, once."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP_INSTALL) setuptools wheel
 	@$(PIP_INSTALL) --no-build-isolation -e '.[dev]'
@@ -67,10 +69,11 @@ paper: install  ## Execute all notebooks at full size, copies in _build/batch/pa
 bench: install  ## Measure speed and memory against bare matrix products
 	$(BIN)/python tests/bench/run.py
 
-lint: install  ## Check style, docstrings and types
+lint: install  ## Check style, docstrings, types and which module imports which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: install  ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import importlib
 import os
+import pkgutil
 import re
 import runpy
+from types import FunctionType
 
 import matplotlib.pyplot as plt
 import pytest
@@ -18,7 +20,6 @@ from matplotlib.testing.compare import compare_images
 import steinsdr
 import steinsdr.paper.notebook
 from steinsdr import SteinSDR
-from steinsdr.__main__ import main
 from steinsdr.paper.methods import METHODS, PAPER_METHODS
 from steinsdr.rank import AdaptiveRank
 from steinsdr.simulation import LAWS, simulate
@@ -28,8 +29,13 @@ PAGES = {path.stem: path.read_text() for path in sorted(BOOK.glob("*.md"))}
 CELL = re.compile(
     r"^```\{code-cell\}[^\n]*\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*)(.*?)^```$", re.M | re.S
 )
-COMPUTED = [name for name, text in PAGES.items() if CELL.search(text)]
+COMPUTED = [name for name, text in PAGES.items() if "{code-cell}" in text]
 FIGURES = sorted((BOOK / "figures").glob("*.py"))
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(steinsdr.__path__, "steinsdr.")
+    if not any(part.startswith("_") for part in module.name.split("."))
+]
 
 
 def code(page):
@@ -44,29 +50,21 @@ def section(page, label):
 # Computed pages.
 
 
-def test_code_cells_are_found():
-    assert {"claims", "ledger", "method"} <= set(COMPUTED)
-    assert len(code("method")) == PAGES["method"].count("{code-cell}")
-
-
 @pytest.mark.parametrize("page", COMPUTED)
 def test_code_runs_and_glues_what_the_text_uses(page, monkeypatch):
     glued = {}
     monkeypatch.setattr(steinsdr.paper.notebook, "glue", glued.__setitem__)
     monkeypatch.chdir(BOOK)
+    cells = code(page)
+    assert len(cells) == PAGES[page].count("{code-cell}")
     scope = {"__name__": "page"}
-    for cell in code(page):
+    for cell in cells:
         exec(compile(cell, f"{page}.md", "exec"), scope)
     plt.close("all")
     used = re.findall(r"\{glue:text\}`(\w+)(?::[^`]*)?`", PAGES[page])
     assert set(used) == set(glued)
-
-
-@pytest.mark.parametrize("page", COMPUTED)
-def test_code_is_thin(page):
-    tree = ast.parse("\n".join(code(page)))
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    assert not [node.name for node in ast.walk(tree) if isinstance(node, kinds)]
+    defined = [n for n in ast.walk(ast.parse("\n".join(cells))) if isinstance(n, ast.FunctionDef)]
+    assert len(defined) <= 3
 
 
 # Names.
@@ -87,7 +85,8 @@ def resolve(name):
 
 
 def test_names_in_roles_exist():
-    fitted = SteinSDR(random_state=0).fit(*_small())
+    data = simulate("isotropic", n=100, p=10)
+    fitted = SteinSDR(random_state=0).fit(data.X, data.Y)
     for page, text in PAGES.items():
         for role, target in re.findall(r"\{py:(\w+)\}`(?:[^`<]*<)?([\w.]+)>?`", text):
             if role == "attr":
@@ -99,89 +98,84 @@ def test_names_in_roles_exist():
                 assert resolve(target) is not None, (page, target)
 
 
-def _small():
-    data = simulate("isotropic", n=100, p=10)
-    return data.X, data.Y
-
-
-def test_notation_lists_the_methods():
+def test_notation_lists_methods_laws_and_parameters():
     rows = re.findall(r"^\| `([\w-]+)` \|", section("notation", "notation-methods"), flags=re.M)
     assert len(rows) == len(set(rows))
     assert set(PAPER_METHODS) | {"ridge", "true-score"} == set(rows) <= set(METHODS)
 
-
-def test_notation_lists_the_laws():
     text = section("notation", "notation-laws")
-    rows = dict(re.findall(r"^\| `(\w+)` \| \([a-d]\),? ([^|]+) \|", text, flags=re.M))
-    assert set(rows) == set(LAWS)
-    assert all(rows[name] in LAWS[name].label for name in rows)
+    labels = dict(re.findall(r"^\| `(\w+)` \| \([a-d]\),? ([^|]+) \|", text, flags=re.M))
+    assert set(labels) == set(LAWS)
+    assert all(labels[name] in LAWS[name].label for name in labels)
 
-
-def test_notation_names_parameters_that_exist():
-    text = section("notation", "notation-moment")
     row = re.compile(r"\| ([^|]*) of \{py:class\}`AdaptiveRank ")
-    named = {name for cell in row.findall(text) for name in re.findall(r"`(\w+)`", cell)}
+    cells = row.findall(section("notation", "notation-moment"))
+    named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
     assert len(named) >= 6
     assert named <= set(AdaptiveRank().get_params())
+
+
+# The API page.
+
+
+def test_api_page_covers_every_public_module():
+    modules = re.findall(r"^\.\. automodule:: (\S+)$", PAGES["api"], flags=re.M)
+    classes = re.findall(r"^\.\. autoclass:: (\S+)$", PAGES["api"], flags=re.M)
+    assert set(classes) == {"steinsdr.SteinSDR", "steinsdr.LabeledOnly"}
+    assert sorted(modules) == sorted({"steinsdr", *MODULES} - {"steinsdr.estimator"})
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_names_exist_and_are_documented(name):
+    module = importlib.import_module(name)
+    assert module.__doc__
+    here = [
+        found
+        for found, value in vars(module).items()
+        if getattr(value, "__module__", None) == name and not found.startswith("_")
+        if isinstance(value, type | FunctionType)
+    ]
+    listed = getattr(module, "__all__", [])
+    assert set(here) <= set(listed), f"{name}.__all__ lacks some of its functions or classes"
+    for public in listed:
+        value = getattr(module, public)
+        if callable(value):
+            assert value.__doc__, f"{name}.{public} has no docstring"
 
 
 # Structure.
 
 
-def contents():
-    return list(toc_pages(yaml.safe_load((ROOT / "_toc.yml").read_text())))
-
-
-def test_every_written_page_is_in_the_contents():
-    assert {f"book/{name}" for name in PAGES} <= set(contents())
-
-
-def test_start_page_leads_to_every_chapter():
+def test_contents_hold_every_written_page_and_the_start_page_leads_to_every_chapter():
+    contents = set(toc_pages(yaml.safe_load((ROOT / "_toc.yml").read_text())))
+    assert {f"book/{name}" for name in PAGES} <= contents
     targets = re.findall(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`", PAGES["intro"])
     linked = {os.path.normpath(os.path.join("/book", target)).lstrip("/") for target in targets}
-    assert set(contents()) - {"book/intro"} <= linked
+    assert contents - {"book/intro"} <= linked
 
 
-def test_changelog_begins_with_the_version():
-    versions = re.findall(r"^## (\S+)", PAGES["changelog"], flags=re.M)
-    assert versions[0] == steinsdr.__version__
-
-
-def test_tests_that_the_book_names_exist():
+def test_files_that_pages_name_exist():
     named = re.findall(r"`((?:test|check)_\w+\.py)`", PAGES["how_made"])
     assert len(named) > 10
     assert [name for name in named if not (ROOT / "tests" / name).is_file()] == []
+    for name in ("README.md", "CONTRIBUTING.md"):
+        targets = re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text())
+        assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
-# README and CONTRIBUTING.
-
-
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
-def test_links_lead_to_files(name):
-    targets = re.findall(r"\]\(([^)#:]+)\)", (ROOT / name).read_text())
-    assert [target for target in targets if not (ROOT / target).exists()] == []
-
-
-@pytest.mark.parametrize("page", ["README.md", "book/running.md"])
-def test_commands_exist(page, capsys):
-    text = (ROOT / page).read_text()
-    commands = set(re.findall(r"python -m steinsdr (\w+)", text))
-    assert commands
-    for command in sorted(commands):
-        with pytest.raises(SystemExit) as end:
-            main([command, "--help"])
-        assert end.value.code == 0, command
-        capsys.readouterr()
-    targets = set(re.findall(r"^(\w+):.*## ", (ROOT / "Makefile").read_text(), flags=re.M))
-    assert set(re.findall(r"\bmake ([a-z]+)\b", re.sub(r"`make`", "", text))) <= targets
-
-
-def test_readme_example_runs(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    scope = {}
-    exec(example, scope)
-    assert scope["Z"].shape == (300, 3)
-    assert float(capsys.readouterr().out.splitlines()[-1]) < 1.5  # chance is above 2
+def test_launch_buttons_lead_to_notebooks_and_stand_there_alone(monkeypatch):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    # The book's root is the repository's: a page's name is the path of its file.
+    assert (config["repository"]["branch"], config["repository"]["path_to_book"]) == ("main", "")
+    assert not config["launch_buttons"].get("thebe"), "its script is elsewhere"
+    assert "launch_buttons" in config["sphinx"]["config"]["extensions"]
+    monkeypatch.syspath_prepend(str(BOOK / "_ext"))
+    keep_on_notebooks = importlib.import_module("launch_buttons").keep_on_notebooks
+    buttons = [{"label": "launch-buttons"}, {"label": "source-buttons"}]
+    for suffix, expected in ((".ipynb", buttons), (".md", buttons[1:]), (None, buttons[1:])):
+        context = {"page_source_suffix": suffix, "header_buttons": list(buttons)}
+        keep_on_notebooks(None, "page", "page.html", context, None)
+        assert context["header_buttons"] == expected
 
 
 # Figures.
