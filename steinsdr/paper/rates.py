@@ -152,7 +152,7 @@ def _coupled(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
 
 def _distance(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
     for _ in studies:
-        yield _one(theorem3.design_ratios([size], n_reps=1, seed=seed), "distance")
+        yield _one(theorem3.rank_recovery([size], [0.5], n_reps=1, seed=seed), "distance")
 
 
 def _threshold(studies: list[Study], size: int, seed: int) -> Iterable[Values]:

@@ -28,11 +28,10 @@ from .lemma1 import SCORED_LAWS, gaussian_moment
 __all__ = [
     "configuration_errors",
     "diagonal_scores",
+    "errors_in_design",
     "kernel_comparison",
-    "lambda_errors",
     "relative_error",
     "size_errors",
-    "width_errors",
 ]
 
 
@@ -60,44 +59,12 @@ def size_errors(
     return pd.DataFrame(rows)
 
 
-def _errors(scores: NDArray, data: Simulation) -> dict[str, float]:
-    """Return the error of scores at the rows of X, and of the directions that follow from them."""
+def errors_in_design(scores: NDArray, data: Simulation) -> dict[str, float]:
+    """Return the errors ``own`` of scores (n, p) at the rows of X, and ``distance``."""
     truth = data.law.score(data.X.shape[1]).evaluate(data.X)
     U = np.linalg.svd(cross_moment(scores, data.Y), full_matrices=False)[0][:, :3]
     distance = procrustes_distance(U, data.B)
     return {"own": relative_error(scores, truth), "distance": distance}
-
-
-def lambda_errors(
-    law: str, n: int, p: int, lams: list[float], *, n_reps: int, seed: int = 42
-) -> pd.DataFrame:
-    """Errors of the TRE over a grid of lambda; columns lam, rep, own, distance."""
-    rows = []
-    for rep in range(n_reps):
-        data = simulate(law, n, p=p, seed=seed + rep)
-        path = TikhonovScore(tol=1e-3).path(data.X, lams)
-        for lam, scores in zip(path.lams, path.scores, strict=True):
-            rows.append({"lam": lam, "rep": rep, **_errors(scores, data)})
-    return pd.DataFrame(rows)
-
-
-def width_errors(
-    law: str, n: int, p: int, factors: list[float], *, lam: float, n_reps: int, seed: int = 42
-) -> pd.DataFrame:
-    r"""Errors of the TRE by width in medians of the distance; columns factor, rep, own, distance.
-
-    ``lam`` is the lambda at a width of one median. The kernel's scale is :math:`c^{-2}`, so a fair
-    comparison holds :math:`\lambda c^2` fixed.
-    """
-    rows = []
-    for rep in range(n_reps):
-        data = simulate(law, n, p=p, seed=seed + rep)
-        median = median_distance(Standardization.of(data.X, True).forward(data.X))
-        for factor in factors:
-            estimator = TikhonovScore(lam / factor**2, width=factor * median, tol=1e-3)
-            scores = estimator.fit(data.X).train_scores_
-            rows.append({"factor": factor, "rep": rep, **_errors(scores, data)})
-    return pd.DataFrame(rows)
 
 
 def diagonal_scores(X: NDArray, lam: float) -> NDArray:
@@ -135,7 +102,7 @@ def kernel_comparison(
         for lam, scores in zip(path.lams, path.scores, strict=True):
             pair = {"curl-free": scores, "diagonal": diagonal_scores(data.X, lam)}
             for kernel, found in pair.items():
-                rows.append({"n": n, "kernel": kernel, "lam": lam, **_errors(found, data)})
+                rows.append({"n": n, "kernel": kernel, "lam": lam, **errors_in_design(found, data)})
     means = pd.DataFrame(rows).groupby(["n", "kernel", "lam"], as_index=False).mean()
     parts = []
     for purpose, column in {"score": "own", "directions": "distance"}.items():
@@ -166,7 +133,7 @@ def configuration_errors(
             scores["TRE", config] = tre.evaluate(data.X)
             scores["normal", config] = GaussianScore().fit(train).evaluate(data.X)
         for (name, config), S in scores.items():
-            errors = _errors(S, data)
+            errors = errors_in_design(S, data)
             rows.append(
                 {
                     "estimator": name,

@@ -31,9 +31,7 @@ from .lemma1 import gaussian_moment, random_basis
 __all__ = [
     "GAUSSIAN_PSI2",
     "PRODUCT_CONSTANT",
-    "design_norm",
     "good_event",
-    "implied_constant",
     "largest_in_deviations",
     "orlicz_norm",
     "product_norms",
@@ -204,17 +202,6 @@ def _responses(X: NDArray, B: NDArray, q: int, rng: np.random.Generator) -> NDAr
     return links(X @ B, q) + rng.standard_normal((len(X), q))
 
 
-def design_norm(n: int, seed: int = 42) -> float:
-    r"""The K of Assumption 1 for ten responses: the largest :math:`\psi_2` norm of one.
-
-    Standard normal scores have :math:`\sqrt{8/3}`; the responses' norms come from n draws.
-    """
-    rng = stream(seed, "split", "norm")
-    Y = _responses(rng.standard_normal((n, 3)), np.eye(3), 10, rng)
-    weights = np.full(n, 1 / n)
-    return max(GAUSSIAN_PSI2, *(orlicz_norm(y, weights, 2) for y in Y.T))
-
-
 def split_errors(
     n_labeled: list[int],
     *,
@@ -260,26 +247,6 @@ def split_errors(
             rows.append((n, p, q, n_unlabeled, rep, epsilon, float(np.linalg.norm(M_hat - M))))
     columns = ["n_labeled", "p", "q", "n_unlabeled", "rep", "epsilon", "error"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def implied_constant(frame: pd.DataFrame, K: float, delta: float) -> pd.DataFrame:
-    r"""Smallest C that makes the bound hold in a share 1 - delta of repetitions, cell by cell.
-
-    ``frame`` is that of :func:`split_errors`. Columns score, root and linear hold the three terms
-    in the braces of the theorem, ``total`` their sum. If Theorem 1 has the right shape, one C
-    serves all cells: the column ``constant`` stays below a number as n, p and q grow.
-    """
-    cells = frame.groupby(["n_labeled", "p", "q", "n_unlabeled"])
-    table = cells.error.quantile(1 - delta).reset_index()
-    # Assumption 2 promises epsilon with probability 1 - delta/2
-    epsilon = cells.epsilon.quantile(1 - delta / 2).to_numpy()
-    pq = table.p * table.q
-    log = np.log(pq / delta)
-    table["score"] = np.sqrt(table.q) * epsilon
-    table["root"] = np.sqrt(pq * log / table.n_labeled)
-    table["linear"] = np.sqrt(pq) * log / table.n_labeled
-    table["total"] = table.score + table.root + table.linear
-    return table.assign(constant=table.error / (K**2 * table.total))
 
 
 def scale_counterexample(sigmas: list[float]) -> pd.DataFrame:

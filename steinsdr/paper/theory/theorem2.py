@@ -22,7 +22,7 @@ from ...moments import cross_moment
 from ...scores import TikhonovScore
 from ...simulation import stream
 
-__all__ = ["P", "coupled_errors", "decomposition", "exponents", "schedule"]
+__all__ = ["P", "coupled_errors", "exponents", "schedule", "true_moment"]
 
 P = 3
 """Predictors of the design, and responses."""
@@ -76,8 +76,8 @@ def _responses(X: NDArray, rng: np.random.Generator) -> NDArray:
     return signal + 0.5 * rng.standard_normal(signal.shape)
 
 
-def _true_moment(law: str) -> NDArray:
-    """M of this design: mean gradients by quadrature, over the mixing variable too."""
+def true_moment(law: str) -> NDArray:
+    """Return M (3, 3) of this design by quadrature, over the mixing variable too."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     weights = weights / weights.sum()
     z = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -125,9 +125,10 @@ def coupled_errors(
     Returns
     -------
     DataFrame
-        Columns beta, n, n_labeled, lam, rep, error, score_error; one data set serves every beta.
+        Columns beta, n, n_labeled, lam, rep, error, score_error, moment (:math:`\hat M`, (3, 3));
+        one data set serves every beta.
     """
-    M = _true_moment(check_choice(law, "law", ("gaussian", "student")))
+    M = true_moment(check_choice(law, "law", ("gaussian", "student")))
     rows = []
     for n, rep in product(sizes, range(n_reps)):
         lams = {beta: schedule(n, lam_beta or beta, lam0) for beta in betas}
@@ -139,34 +140,9 @@ def coupled_errors(
         for beta, lam in lams.items():
             scores = path.scores[int(np.searchsorted(grid, lam))]
             n_l = min(n, int(np.ceil(n**beta)))
-            error = float(np.linalg.norm(cross_moment(scores[:n_l], Y[:n_l]) - M))
+            M_hat = cross_moment(scores[:n_l], Y[:n_l])
+            error = float(np.linalg.norm(M_hat - M))
             score_error = float(np.sqrt(np.mean(np.sum((scores - truth) ** 2, axis=1))))
-            cell = {"beta": beta, "n": n, "n_labeled": n_l, "lam": lam, "rep": rep}
-            rows.append({**cell, "error": error, "score_error": score_error})
-    return pd.DataFrame(rows)
-
-
-def decomposition(sizes: list[int], *, n_reps: int, lam0: float, seed: int = 42) -> pd.DataFrame:
-    r"""The proof's two halves: :math:`\|\hat M - E\hat M\|_F` and :math:`\|E\hat M - M\|_F`.
-
-    Normal x, all observations labeled. The expectation is the mean over repetitions, and the bias
-    is corrected for their noise, :math:`\|\bar M - M\|^2 - R^{-1}\,\mathrm{tr}\,\mathrm{cov}`. The
-    third part, truncation to the good event of Lemma 3, is absent: the event never failed.
-    Columns n, lam, deviation, bias.
-    """
-    M = _true_moment("gaussian")
-    rows = []
-    for n in sizes:
-        lam = schedule(n, 1.0, lam0)
-        score = TikhonovScore(lam, width=2.0, standardize=False, tol=1e-3)
-        estimates = []
-        for rep in range(n_reps):
-            rng = stream(seed, "coupled", "gaussian", n, rep)
-            X = _draw("gaussian", n, rng)[0]
-            estimates.append(cross_moment(score.fit(X).train_scores_, _responses(X, rng)))
-        mean = np.mean(estimates, axis=0)
-        spread2 = float(np.mean(np.sum((np.array(estimates) - mean) ** 2, axis=(1, 2))))
-        bias2 = np.sum((mean - M) ** 2) - spread2 / (n_reps - 1)
-        bias = float(np.sqrt(max(bias2, 0.0)))
-        rows.append({"n": n, "lam": lam, "deviation": float(np.sqrt(spread2)), "bias": bias})
-    return pd.DataFrame(rows)
+            rows.append((beta, n, n_l, lam, rep, error, score_error, M_hat))
+    columns = ["beta", "n", "n_labeled", "lam", "rep", "error", "score_error", "moment"]
+    return pd.DataFrame(rows, columns=columns)

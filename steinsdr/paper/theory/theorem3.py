@@ -34,14 +34,12 @@ __all__ = [
     "RELATIVE_ERRORS",
     "SPECTRUM",
     "corollary_ratios",
-    "design_ratios",
     "energy_ranks",
     "largest_mlp_rank",
     "permutation_level",
     "rank_frequencies",
     "rank_recovery",
     "sir_ranks",
-    "vanishing_signal",
     "worst_ratio",
 ]
 
@@ -90,7 +88,7 @@ def corollary_ratios(
     return pd.DataFrame(rows, columns=["kind", "size", "rep", "distance", "constant"])
 
 
-def worst_ratio(*, rank_one: bool = False) -> float:
+def worst_ratio() -> float:
     r"""The smallest constant that serves every M of rank one, by exhaustion over 2 x 2 matrices.
 
     :math:`M = e_1 e_1^\top` against :math:`\hat M = \sigma_1 a b^\top + \sigma_2 a_\perp
@@ -100,23 +98,18 @@ def worst_ratio(*, rank_one: bool = False) -> float:
     the right only adds to the error. The worst case has equal singular values, a limit: the
     constant is approached, not attained.
 
-    Parameters
-    ----------
-    rank_one : bool
-        Whether only :math:`\hat M` of rank one are tried: they miss the worst case.
-
     Examples
     --------
-    >>> round(worst_ratio(), 6), round(worst_ratio(rank_one=True), 6)
-    (2.0, 1.414214)
+    >>> round(worst_ratio(), 6)
+    2.0
     """
     angles = np.linspace(0, np.pi / 2, 401)
     left, right = angles[1:, None], angles
     first, second = np.cos(left) * np.cos(right), np.sin(left) * np.sin(right)
-    # ||E||^2 = 1 + s1^2 + s2^2 - 2 (s1 first + s2 second), least over s1 >= s2 >= 0 (or s2 = 0)
+    # ||E||^2 = 1 + s1^2 + s2^2 - 2 (s1 first + s2 second), least over s1 >= s2 >= 0
     mean = (first + second) / 2
-    s1 = first if rank_one else np.where(first >= second, first, mean)
-    s2 = np.zeros_like(mean) if rank_one else np.where(first >= second, second, mean)
+    s1 = np.maximum(first, mean)
+    s2 = np.minimum(second, mean)
     error = np.sqrt(1 + s1**2 + s2**2 - 2 * (s1 * first + s2 * second)).min(axis=1)
     return float((2 * np.sin(angles[1:] / 2) / error).max())
 
@@ -128,40 +121,6 @@ def _moment(data: Simulation, score: Any) -> NDArray:
         return cross_moment(GaussianScore(np.zeros(p), np.eye(p)).evaluate(data.X), data.Y)
     rows = data.X_unlabeled if len(data.X_unlabeled) else data.X
     return cross_moment(score.fit(rows).evaluate(data.X), data.Y)
-
-
-def design_ratios(sizes: list[int], *, p: int = 20, n_reps: int, seed: int = 42) -> pd.DataFrame:
-    r"""Corollary 1 on the design of Section 4.1 with isotropic x and the true score.
-
-    Columns n, rep, distance, constant (distance over :math:`\|\hat M - M\|_F/\sigma_r(M)`). For an
-    estimated score see :func:`rank_recovery`.
-    """
-    rows = []
-    for n, rep in product(sizes, range(n_reps)):
-        data = simulate("isotropic", n, p=p, seed=seed + rep)
-        distance, _, constant = _ratio(gaussian_moment(data.B), _moment(data, None), 3)
-        rows.append({"n": n, "rep": rep, "distance": distance, "constant": constant})
-    return pd.DataFrame(rows)
-
-
-def vanishing_signal(
-    shrinkage: list[float], *, p: int = 20, n_reps: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    r"""Corollary 1 as :math:`\sigma_r(M)` falls below :math:`\sqrt{q/r}`: a direction is lost.
-
-    M (p, 10) has singular values :math:`\sqrt{q/r}(1, 1, \text{shrinkage})`; the error's norm is
-    0.1. Columns shrinkage, rep, c0: the constant that the corollary would need.
-    """
-    q, error = 10, 0.1
-    scale = np.sqrt(q / 3)
-    rows = []
-    for factor, rep in product(shrinkage, range(n_reps)):
-        U, V = random_basis(p, 3, rng), random_basis(q, 3, rng)
-        M = (U * scale * np.array([1, 1, factor])) @ V.T
-        E = rng.standard_normal((p, q))
-        distance = _ratio(M, M + error * E / np.linalg.norm(E), 3)[0]
-        rows.append({"shrinkage": factor, "rep": rep, "c0": distance / (error / scale)})
-    return pd.DataFrame(rows)
 
 
 def rank_recovery(
@@ -180,7 +139,7 @@ def rank_recovery(
     another is given: trained on the labeled rows ("sup"), or on ``n_unlabeled`` others if there
     are any ("split"). Columns n, factor, rep, correct; ``sufficient`` marks data sets with
     :math:`\|\hat M - M\|_F < \sigma_r/2`, on which the proof guarantees the rank; ``distance``
-    and ``constant`` are those of :func:`design_ratios`.
+    and ``constant`` (distance over :math:`\|\hat M - M\|_F/\sigma_r(M)`) are those of Corollary 1.
     """
     rows = []
     for n, rep in product(sizes, range(n_reps)):
@@ -216,14 +175,15 @@ def energy_ranks(max_ranks: list[int], *, seed: int = 42) -> pd.Series:
     return pd.Series(ranks)
 
 
-def sir_ranks(null: str = "pooled", *, n_reps: int = 20, seed: int = 42) -> pd.Series:
+def sir_ranks(null: str = "pooled", *, seed: int = 42) -> pd.Series:
     """Ranks that Algorithm 3 selects for SIR where the truth is 3 and the largest candidate is 6.
 
-    300 rows of ten normal predictors, six responses: three of the predictors, each twice, with
-    noise of half their size. ``null`` is that of :class:`steinsdr.baselines.SIR`.
+    20 data sets of 300 rows: ten normal predictors, six responses, which are three of the
+    predictors, each twice, with noise of half their size. ``null`` is that of
+    :class:`steinsdr.baselines.SIR`.
     """
     ranks = []
-    for rep in range(n_reps):
+    for rep in range(20):
         rng = stream(seed, "claims", "sir", rep)
         X = rng.standard_normal((300, 10))
         Y = X[:, [0, 1, 2] * 2] + 0.5 * rng.standard_normal((300, 6))
