@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DirectionTransformer",
+    "SequenceOf",
     "check_choice",
     "check_integer",
     "check_limit",
@@ -246,6 +247,28 @@ def split_labeled(Y: NDArray, *, name: str = "y") -> NDArray:
     return ~unlabeled
 
 
+class SequenceOf(HasMethods):
+    """Parameter constraint: a sequence of one value or more inside an interval.
+
+    Examples
+    --------
+    >>> widths = SequenceOf(Interval(numbers.Integral, 1, None, closed="left"))
+    >>> [widths.is_satisfied_by(value) for value in ((256, 128), (8, 0), (), 16)]
+    [True, False, False, False]
+    """
+
+    def __init__(self, member: Interval) -> None:
+        super().__init__("__len__")
+        self.member = member
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Return whether ``val`` is such a sequence."""
+        return np.ndim(val) == 1 and len(val) > 0 and all(map(self.member.is_satisfied_by, val))
+
+    def __str__(self) -> str:
+        return f"a sequence whose values are each {self.member}"
+
+
 class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer x -> components_ @ x with orthonormal rows ``components_`` (r, p)."""
 
@@ -307,18 +330,14 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if self.n_components != "auto" and self.n_components > limit:
             raise ValueError(f"n_components={self.n_components}; expected at most {limit}, {why}.")
 
-    def _select_dimension(
-        self, default: RankRule, matrix: NDArray, *, limit: int, **data: Any
-    ) -> int:
-        """Return ``n_components``, or the rank of ``matrix`` by ``rank``; set ``rank_``.
+    def _select_dimension(self, rule: RankRule, matrix: NDArray, *, limit: int, **data: Any) -> int:
+        """Return ``n_components``, or by ``rule`` the rank of ``matrix``; set ``rank_``.
 
-        ``default`` is the rule that "adaptive" means, ``data`` what a rule is given beside the
-        matrix. The result is between 1 and ``limit``.
+        ``data`` is what the rule is given beside the matrix. The rank is between 1 and ``limit``.
         """
         self.rank_ = None
         if self.n_components != "auto":
             return int(self.n_components)
-        rule = default if isinstance(self.rank, str) else self.rank
         try:
             inspect.signature(rule.select).bind(matrix, **data)
         except TypeError as error:

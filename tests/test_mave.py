@@ -1,28 +1,22 @@
-"""csOPG and KSIR against the R package MAVE 1.3.11, their invariances, and degenerate input."""
-
-import os
-from pathlib import Path
+"""csOPG and KSIR against the R package MAVE 1.3.11, and their invariances."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from conftest import ROOT, reference_folder
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr.baselines import CSOPG, KSIR
 from steinsdr.baselines.mave import (
-    IndicatorResponses,
     LocalGradients,
     _indicators,
     anchor_points,
     distance_correlations,
+    indicator_responses,
 )
 from steinsdr.simulation import simulate
 from steinsdr.subspace import principal_angles, procrustes_distance
 
-ROOT = Path(__file__).resolve().parents[1]
-COMMITTED = ROOT / "tests" / "data" / "mave_seed1007.npz"
-REFERENCE = Path(os.environ.get("STEINSDR_REFERENCE", ROOT.parent / "shared" / "reference"))
+COMMITTED = ROOT / "tests" / "data" / "mave_seed1007_n50_p20_lognormal.npz"
 REFERENCE_NAMES = [
     "seed1001_n100_p20_gauss",
     "seed1002_n50_p100_ar1",
@@ -33,8 +27,7 @@ REFERENCE_NAMES = [
     "seed1007_n50_p20_lognormal",
     "seed1008_n500_p100_expar1",
 ]
-METHODS = [CSOPG, KSIR]
-each_method = pytest.mark.parametrize("method", METHODS)
+each_method = pytest.mark.parametrize("method", [CSOPG, KSIR])
 
 
 def angle(first, second):
@@ -48,60 +41,45 @@ def data(n=60, p=6, q=2, seed=0):
     return X, signal + 0.3 * rng.standard_normal((n, q))
 
 
-def check_reference(method, file):
-    name = method.__name__.lower()
-    fit = method(max_dim=int(file["max_dim"])).fit(file["X"], file["Y"])
-    # R counts columns from 1.
-    assert_array_equal(fit.selected_ + 1, file[f"idx_{name}"])
-    for d in range(1, int(file["max_dim"]) + 1):
-        reference = file[f"dir_{name}_{d}"]
-        assert angle(fit.directions_path_[d], reference) < 1e-6
-        # Not the span alone: column by column, up to sign.
-        assert_allclose(np.abs(fit.directions_path_[d]), np.abs(reference), atol=1e-6)
-    assert_allclose(fit.cv0_, file[f"cv0_{name}"], atol=1e-8)
-    assert_allclose(fit.cv_, file[f"cv_{name}"], atol=1e-8)
-    assert fit.selected_dim_ == file[f"dim_min_{name}"]
-
-
-@each_method
-def test_matches_the_committed_output_of_the_package(method):
-    with np.load(COMMITTED) as file:
-        check_reference(method, file)
-
-
 @each_method
 @pytest.mark.parametrize("name", REFERENCE_NAMES)
-def test_matches_every_output_of_the_package(method, name):
-    path = REFERENCE / "mave" / f"{name}.npz"
+def test_matches_the_output_of_the_package(method, name):
+    path = COMMITTED if name in COMMITTED.name else reference_folder() / "mave" / f"{name}.npz"
     if not path.exists():
         pytest.skip(f"no {path}: set STEINSDR_REFERENCE to the folder that holds mave/*.npz")
+    prefix = method.__name__.lower()
     with np.load(path) as file:
-        check_reference(method, file)
+        fit = method(max_dim=int(file["max_dim"])).fit(file["X"], file["Y"])
+        # R counts columns from 1.
+        assert_array_equal(fit.selected_ + 1, file[f"idx_{prefix}"])
+        for d in range(1, int(file["max_dim"]) + 1):
+            reference = file[f"dir_{prefix}_{d}"]
+            assert angle(fit.directions_path_[d], reference) < 1e-6
+            # Not the span alone: column by column, up to sign.
+            assert_allclose(np.abs(fit.directions_path_[d]), np.abs(reference), atol=1e-6)
+        assert_allclose(fit.cv0_, file[f"cv0_{prefix}"], atol=1e-8)
+        assert_allclose(fit.cv_, file[f"cv_{prefix}"], atol=1e-8)
+        assert fit.selected_dim_ == file[f"dim_min_{prefix}"]
 
 
 def test_indicator_responses_have_the_package_s_singular_values():
     with np.load(COMMITTED) as file:
-        responses = IndicatorResponses.of(file["Y"])
-        assert responses.working.shape[1] == file["ky_rank"]
-        assert_allclose(np.linalg.norm(responses.working, axis=0), file["ky_sv"], rtol=1e-9)
+        working, _ = indicator_responses(file["Y"])
+        assert_allclose(np.linalg.norm(working, axis=0), file["ky_sv"], rtol=1e-9)
 
 
-def test_indicator_responses_are_the_same_from_the_gram_matrix():
-    # 600 rows and two responses: fewer indicators than rows, so `of` takes their decomposition.
-    rng = np.random.default_rng(0)
-    Y = rng.standard_normal((600, 2))
+def test_indicator_responses_of_many_rows_are_those_of_the_gram_matrix():
+    # 600 rows and two responses: fewer indicators than rows.
+    Y = np.random.default_rng(0).standard_normal((600, 2))
+    working, smooth = indicator_responses(Y)
     indicators = np.hstack([_indicators(y) for y in Y.T])
     assert len(Y) > indicators.shape[1]
-    few = IndicatorResponses.of(Y)
     values, vectors = np.linalg.eigh(indicators @ indicators.T)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    kept = 1 + int(np.argmax(np.cumsum(values) >= 0.99 * values.sum()))
-    assert few.working.shape == (600, kept)
+    kept = 1 + int(np.argmax(np.cumsum(values[::-1]) >= 0.99 * values.sum()))
+    U = vectors[:, -kept:]
     # Signs of singular vectors are free, and the Gram matrix squares the rounding.
-    U = vectors[:, :kept]
-    gram = (U * values[:kept]) @ U.T
-    np.testing.assert_allclose(few.working @ few.working.T, gram, atol=1e-9)
-    np.testing.assert_allclose(few.smooth, U @ (U.T @ indicators), atol=1e-9)
+    assert_allclose(working @ working.T, (U * values[-kept:]) @ U.T, atol=1e-9)
+    assert_allclose(smooth, U @ (U.T @ indicators), atol=1e-9)
 
 
 def test_local_gradients_are_the_textbook_regressions():
@@ -116,7 +94,7 @@ def test_local_gradients_are_the_textbook_regressions():
         Z = np.column_stack([x - x[j], np.ones(n)])
         G = np.linalg.solve(Z.T @ (w[:, None] * Z) + np.eye(p + 1) / n, Z.T @ (w[:, None] * F))
         M += G[:p] @ G[:p].T
-    assert_allclose(LocalGradients(x, F, reuse=True).outer_product(V, 2), M, rtol=1e-10)
+    assert_allclose(LocalGradients(x, F).outer_product(V, 2), M, rtol=1e-10)
 
 
 def test_large_problems_give_the_same_in_pieces(monkeypatch):
@@ -212,11 +190,6 @@ def test_only_csopg_sees_an_even_link():
 # Interface
 
 
-@parametrize_with_checks([CSOPG(), KSIR(), KSIR(weigh="all")])
-def test_scikit_learn_compatible(estimator, check):
-    check(estimator)
-
-
 @each_method
 def test_components_span_the_directions(method):
     X, Y = data()
@@ -250,114 +223,12 @@ def test_screening_keeps_as_many_columns_as_asked(method):
 
 
 @each_method
-def test_one_dimensional_y_and_frames(method):
-    X, Y = data(q=1)
-    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(6)])
-    flat = method(1).set_output(transform="pandas").fit(frame, pd.Series(Y[:, 0]))
-    assert_array_equal(flat.components_, method(1).fit(X, Y).components_)
-    assert list(flat.transform(frame).columns) == [f"{method.__name__.lower()}0"]
-    assert list(flat.feature_names_in_) == list(frame.columns)
-
-
-@each_method
 def test_no_direction_better_than_the_mean(method):
     # The response alternates along x, so the neighbours of a point mislead.
     fit = method().fit(np.arange(30.0)[:, None], np.arange(30) % 2)
     assert fit.selected_dim_ == 0
     assert fit.n_components_ == 1
     assert fit.cv0_ < fit.cv_.min()
-
-
-# Degenerate input: a finite result, or an error that says what is wrong
-
-
-def constant(X, Y):
-    X[:, 1] = 0.1
-    return X, Y
-
-
-def duplicated(X, Y):
-    X[:, 3] = X[:, 0]
-    return X, Y
-
-
-def few_values(X, Y):
-    return np.round(X), np.round(Y)
-
-
-def repeated_rows(X, Y):
-    return np.repeat(X[:20], 3, axis=0), np.repeat(Y[:20], 3, axis=0)
-
-
-def constant_response(X, Y):
-    Y[:, 0] = 7.0
-    return X, Y
-
-
-def huge(X, Y):
-    return X * 1e120, Y * 1e120
-
-
-@each_method
-@pytest.mark.parametrize("screen", ["default", None])
-@pytest.mark.parametrize(
-    "spoil", [constant, duplicated, few_values, repeated_rows, constant_response, huge]
-)
-def test_degenerate_data_give_finite_directions(method, screen, spoil):
-    X, Y = spoil(*data())
-    assert_finite(method(screen=screen), X, Y)
-
-
-@each_method
-@pytest.mark.parametrize("screen", ["default", None])
-@pytest.mark.parametrize(("n", "p"), [(3, 2), (4, 1), (5, 30), (9, 3), (40, 60)])
-def test_odd_shapes_give_finite_directions(method, screen, n, p):
-    assert_finite(method(screen=screen), *data(n, p))
-
-
-def assert_finite(estimator, X, Y):
-    fit = estimator.fit(X, Y)
-    for d, directions in fit.directions_path_.items():
-        assert np.isfinite(directions).all()
-        assert np.linalg.matrix_rank(directions * X.std(axis=0)[:, None]) == d
-    assert np.isfinite(fit.cv_).all()
-    assert not fit.components_[:, np.ptp(X, axis=0) == 0].any()
-
-
-@each_method
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"Y": np.ones((60, 2))}, r"y has 2 column\(s\), all constant"),
-        ({"X": np.ones((60, 6))}, r"X has 6 column\(s\), all constant"),
-        ({"X": np.full((60, 6), np.nan)}, "X contains NaN"),
-        ({"Y": np.full((60, 2), np.nan)}, r"y has 60 row\(s\) with NaN"),
-        ({"Y": np.full((60, 2), np.inf)}, "y contains infinity"),
-        ({"Y": np.ones((59, 2))}, r"y has 59 row\(s\) but X has 60"),
-        ({"X": np.ones((2, 6)), "Y": np.ones(2)}, "minimum of 3 is required"),
-        ({"X": data()[0] * 1e200}, "X holds values too large"),
-        ({"Y": data()[1] * 1e200}, "y holds values too large"),
-        ({"n_components": 7}, "n_components is 7; expected at most 6"),
-        ({"n_components": 2, "max_dim": 1}, "n_components is 2; expected at most 1"),
-        ({"n_components": 0}, "n_components must be an integer at least 1; got 0"),
-        ({"n_components": "best"}, "n_components must be one of 'auto'; got 'best'"),
-        ({"max_dim": 0}, "max_dim must be an integer at least 1; got 0"),
-        ({"screen": 0}, "screen must be an integer at least 1; got 0"),
-        ({"screen": "none"}, "screen must be one of 'default'; got 'none'"),
-        ({"scale": "z"}, "scale must be one of 'raw', 'standardized'; got 'z'"),
-    ],
-)
-def test_errors_say_what_was_found_and_what_was_expected(method, change, message):
-    X, Y = data()
-    arguments = {"X": X, "Y": Y} | {key: change[key] for key in ("X", "Y") if key in change}
-    parameters = {key: value for key, value in change.items() if key not in ("X", "Y")}
-    with pytest.raises(ValueError, match=message):
-        method(**parameters).fit(arguments["X"], arguments["Y"])
-
-
-def test_weigh_is_checked():
-    with pytest.raises(ValueError, match="weigh must be one of 'first', 'all'; got 'second'"):
-        KSIR(weigh="second").fit(*data())
 
 
 def test_a_constant_response_does_not_weigh():

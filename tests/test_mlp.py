@@ -1,4 +1,4 @@
-"""MLPDirections and Algorithm 4: what is learned, scales, reproducibility, degenerate input."""
+"""MLPDirections, Algorithm 4, and the networks behind them against autograd and nn.Linear."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 import torch
 from conftest import ROOT
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from torch import nn
 
-from steinsdr import AdaptiveRank
 from steinsdr.baselines import DominanceRank, MLPDirections
+from steinsdr.baselines._networks import ReluNetworks, train
 from steinsdr.subspace import procrustes_distance
 
 SMALL = {"hidden": (16, 8), "epochs": 5, "random_state": 0}
@@ -23,11 +23,6 @@ def data(n=80, p=5, q=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p)) * np.arange(1, p + 1)
     return X, np.tanh(X[:, :q]) + 0.1 * rng.standard_normal((n, q))
-
-
-@parametrize_with_checks([MLPDirections(hidden=(8, 4), epochs=3, random_state=0)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # The directions
@@ -157,71 +152,82 @@ def test_recorded_calibration_supports_the_readings():
     assert (nine["mean"] == nine["paper_mean"] - 1).all()
 
 
-# Degenerate input
+# The networks
+
+SETTINGS = {"epochs": 4, "batch_size": 16, "learning_rate": 1e-2, "seed": 5}
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (5, 1), (9, 30)])
-def test_few_rows_or_many_columns_stay_finite(shape, rng):
-    X, Y = rng.standard_normal(shape), rng.standard_normal(shape[0])
-    fit = MLPDirections(**SMALL).fit(X, Y)
-    assert_allclose(fit.components_ @ fit.components_.T, np.eye(fit.n_components_), atol=1e-8)
+def tensors(*shapes, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
 
 
-def test_constant_and_duplicated_columns():
-    X, Y = data()
-    wide = np.column_stack([X, np.full(80, 0.1), X[:, 0]])
-    fit = MLPDirections(3, **SMALL).fit(wide, np.column_stack([Y, np.ones(80)]))
-    assert_array_equal(fit.components_[:, 5], 0.0)
-    assert np.isfinite(fit.components_).all()
-    with pytest.raises(ValueError, match="at most 6, the least of 16 hidden units and 6 column"):
-        MLPDirections(7, **SMALL).fit(wide, Y)
+def as_modules(networks, b, width):
+    """Network b as torch.nn modules with the same weights, padding left out."""
+    layers = []
+    for W, bias in zip(networks.weights, networks.biases, strict=True):
+        weight = W.detach()[b].T[:, : width if not layers else None]
+        layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64)
+        layer.weight.data, layer.bias.data = weight.clone(), bias.detach()[b, 0].clone()
+        layers += [layer, nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda X, Y: (X * np.nan, Y), "contains NaN"),
-        (lambda X, Y: (X, Y * np.nan), r"y has 80 row\(s\) with NaN"),
-        (lambda X, Y: (X, Y[:-1]), r"y has 79 row\(s\) but X has 80"),
-        (lambda X, Y: (X, 0 * Y), r"y has 2 column\(s\), all constant"),
-        (lambda X, Y: (0 * X, Y), r"X has 5 column\(s\), all constant"),
-        (lambda X, Y: (X[:1], Y[:1]), r"1 sample\(s\).*minimum of 2 is required by MLPDir"),
-    ],
-)
-def test_bad_data_are_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        MLPDirections(1, **SMALL).fit(*change(*data()))
+def reference(module, x, y, max_norm, *, epochs, batch_size, learning_rate, seed):
+    """Train the usual way; return the mean loss of each epoch."""
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(module.parameters(), lr=learning_rate)
+    losses = []
+    for _ in range(epochs):
+        total = 0.0
+        for batch in torch.randperm(len(y), generator=generator).split(batch_size):
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(module(x[batch]), y[batch])
+            loss.backward()
+            if max_norm is not None:
+                nn.utils.clip_grad_norm_(module.parameters(), max_norm)
+            optimizer.step()
+            total += loss.item() * len(batch)
+        losses.append(total / len(y))
+    return losses
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_components": 6}, "n_components=6; expected at most 5"),
-        ({"n_components": 1.5}, "n_components must be an integer at least 1; got 1.5"),
-        ({"hidden": ()}, r"hidden must be a sequence of widths, such as \(256, 128\); got \(\)"),
-        ({"hidden": 16}, "hidden must be a sequence of widths.* got 16"),
-        ({"hidden": None}, "hidden must be a sequence of widths.* got None"),
-        ({"hidden": (8, 0)}, "hidden must be an integer at least 1; got 0"),
-        ({"epochs": 0}, "epochs must be an integer at least 1; got 0"),
-        ({"batch_size": -1}, "batch_size must be an integer at least 1; got -1"),
-        ({"learning_rate": 0}, "learning_rate must be a positive finite number; got 0"),
-        ({"scale": "unit"}, "scale must be one of 'raw', 'standardized'; got 'unit'"),
-        ({"rank": DominanceRank}, "rank must be 'adaptive' or have a select method; got <class"),
-        ({"rank": AdaptiveRank()}, "does not fit MLPDirections, which has X for its select"),
-        ({"rank": DominanceRank(0)}, "max_rank must be an integer at least 1; got 0"),
-        ({"rank": DominanceRank(dominance=2)}, r"dominance must be in \(0, 1\]; got 2"),
-        (
-            {"rank": DominanceRank(energy_light="all")},
-            r"energy_light must be in \(0, 1\]; got 'all'",
-        ),
-        (
-            {"rank": DominanceRank(energy_heavy=np.nan)},
-            r"energy_heavy must be in \(0, 1\]; got nan",
-        ),
-        ({"rank": DominanceRank(skewness=None)}, "skewness must be a number; got None"),
-        ({"rank": DominanceRank(branch="both")}, "branch must be one of 'auto', 'heavy', 'light'"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        MLPDirections(**SMALL | parameters).fit(*data())
+@pytest.mark.parametrize("sizes", [[7, 3], [9, 5, 3]])
+@pytest.mark.parametrize("max_norm", [None, 0.1])
+def test_training_is_torch_s_own(sizes, max_norm):
+    x, y = tensors((2, 37, 4), (37, 3))
+    x[1, :, 2:] = 0.0  # the second network has two inputs
+    networks = ReluNetworks([4, 2], sizes, seed=1, dtype=torch.float64)
+    modules = [as_modules(networks, 0, 4), as_modules(networks, 1, 2)]
+    losses = np.array(list(train(networks, x, y, max_norm=max_norm, **SETTINGS)))
+    for b, (module, width) in enumerate(zip(modules, (4, 2), strict=True)):
+        inputs = x[b, :, :width]
+        assert_allclose(losses[:, b], reference(module, inputs, y, max_norm, **SETTINGS), rtol=1e-9)
+        outputs = module(inputs).detach()
+        assert_allclose(networks.layers(x)[-1][b], outputs, rtol=1e-9, atol=1e-12)
+    assert (networks.weights[0][1, 2:] == 0).all()
+
+
+def test_initial_weights_are_those_of_nn_linear_in_law():
+    networks = ReluNetworks([50], [400, 300], seed=0, dtype=torch.float64)
+    for W, inputs in zip(networks.weights, (50, 400), strict=True):
+        bound = inputs**-0.5
+        assert W.abs().max() <= bound
+        assert_allclose(W.detach().std(), bound / np.sqrt(3), rtol=0.02)  # of >= 20,000 draws
+
+
+def test_a_network_does_not_depend_on_its_neighbours():
+    x, y = tensors((3, 25, 4), (25, 2))
+    x[0, :, 2:] = 0.0
+    together = ReluNetworks([2, 4, 4], [6, 2], seed=3, dtype=torch.float64)
+    alone = ReluNetworks([2], [6, 2], seed=3, dtype=torch.float64)
+    first = np.array(list(train(together, x, y, **SETTINGS)))[:, 0]
+    second = np.array(list(train(alone, x[:1, :, :2], y, **SETTINGS)))[:, 0]
+    assert_allclose(first, second, rtol=1e-9)
+
+
+def test_divergence_is_an_error():
+    x, y = tensors((1, 10, 2), (10, 1))
+    networks = ReluNetworks([2], [4, 1], seed=0, dtype=torch.float64)
+    with pytest.raises(FloatingPointError, match="the loss is not finite after epoch"):
+        list(train(networks, x, y, epochs=5, batch_size=5, learning_rate=1e200, seed=0))

@@ -1,4 +1,4 @@
-"""The paper's competitors and a linear one, with the interface of :class:`steinsdr.SteinSDR`."""
+"""The paper's competitors, and ridge regression, with the interface of ``SteinSDR``."""
 
 from ..rank import DominanceRank
 from .mave import CSOPG, KSIR

@@ -1,459 +1,69 @@
-r"""What the R package MAVE does to X and Y before it estimates a gradient.
+r"""csOPG and KSIR, as the R package MAVE 1.3.11 computes them.
 
-Standardize X, keep the columns of largest distance correlation with Y, whiten them, and
-replace Y by indicators :math:`1\{y_k < c\}`, whose conditional means carry the whole
-conditional distribution of each :math:`y_k`.
+X is standardized, screened by distance correlation with Y and whitened. Y is replaced by indicators
+:math:`1\{y_k < c\}`, whose conditional means carry the whole conditional distribution of each
+:math:`y_k`. At anchors :math:`x_j` local linear regressions give the gradients :math:`G_j` of all
+indicators; their directions, the leading eigenvectors of :math:`\sum_j G_j G_j^\top`, span the
+central subspace (Xia, 2007). The dimension is that of least cross-validation error, as ``mave.dim``
+of the package selects it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, Self
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import svd_flip
 
-from .._base import check_choice, check_integer
+from .._base import DirectionTransformer, varying_columns
 from ..subspace import orthonormalize
-from ._base import DirectionTransformer, fixed_signs, varying_columns
 
 __all__ = [
     "CSOPG",
     "KSIR",
-    "IndicatorResponses",
     "LocalGradients",
-    "MaveTransformer",
-    "Predictors",
     "anchor_points",
-    "cross_validate",
     "distance_correlations",
-    "leading_eigenvectors",
-    "prepare_predictors",
+    "indicator_responses",
 ]
 
-
-# Share of the squared singular values of the indicators that is kept.
-_KEPT_SHARE = 0.99
-
-
-@dataclass(frozen=True)
-class Predictors:
-    """Screened and whitened predictors, and the way back.
-
-    Attributes
-    ----------
-    whitened : ndarray of shape (n, s)
-        Columns of unit variance and no correlation.
-    selected : ndarray of shape (s,)
-        Columns of X that survived, by decreasing distance correlation if screened.
-    root : ndarray of shape (s, s)
-        Symmetric inverse root of the covariance of the standardized columns.
-    scale : ndarray of shape (p,)
-        Standard deviation (divisor n - 1) of each column of X, 1 for a constant column.
-    null : ndarray of shape (s, s - rank)
-        Orthonormal basis of the directions in which the kept columns do not vary.
-    """
-
-    whitened: NDArray
-    selected: NDArray
-    root: NDArray
-    scale: NDArray
-    null: NDArray
-
-    @property
-    def rank(self) -> int:
-        """Rank of the covariance of the kept columns."""
-        return self.null.shape[0] - self.null.shape[1]
-
-    def directions(self, basis: NDArray, *, raw: bool) -> NDArray:
-        """Return the columns of ``basis`` (s, d) as unit directions (p, d).
-
-        They refer to X itself if ``raw``, to standardized X if not.
-        """
-        loadings = np.zeros((self.scale.size, basis.shape[1]))
-        loadings[self.selected] = self.root @ basis
-        if raw:
-            # Unit length first: dividing by a large scale might underflow.
-            loadings /= np.linalg.norm(loadings, axis=0)
-            loadings /= self.scale[:, None]
-        return loadings / np.linalg.norm(loadings, axis=0)
-
-
-def distance_correlations(columns: NDArray, Y: NDArray) -> NDArray:
-    r"""Distance correlation of every column of X (n, p) with the whole of Y (n, q).
-
-    The V-statistic of Székely, Rizzo and Bakirov (2007): with a, b the doubly centred
-    distance matrices, :math:`\{\sum ab / (\sum a^2 \sum b^2)^{1/2}\}^{1/2}`. Only b is
-    formed: centring a projection, :math:`\sum ab` needs a uncentred, and
-    :math:`\sum a^2` follows from the row sums of a.
-
-    Examples
-    --------
-    >>> x = np.array([[0.0], [1.0], [4.0], [6.0]])
-    >>> bool(np.allclose(distance_correlations(x, 3 - 2 * x), 1.0))
-    True
-    """
-    n = len(columns)
-    b = squareform(pdist(Y))
-    b -= b.mean(axis=0)
-    b -= b.mean(axis=1, keepdims=True)
-    b_norm = np.linalg.norm(b)
-    b_pairs = 2.0 * squareform(b, checks=False)
-    # |x_(i) - x_(k)| summed over k, from the sorted column alone.
-    ordered = np.sort(columns, axis=0)
-    position = np.arange(1, n + 1)[:, None]
-    total = np.cumsum(ordered, axis=0)
-    row_sums = (2 * position - n) * ordered - 2 * total + total[-1]
-    squares = 2 * n * np.sum(columns**2, axis=0) - 2 * np.sum(columns, axis=0) ** 2
-    a_norm2 = squares - 2 * np.sum(row_sums**2, axis=0) / n + (row_sums.sum(axis=0) / n) ** 2
-    # One column at a time, so that equal columns get equal values to the last bit.
-    cross = np.array([pdist(x[:, None], "cityblock") @ b_pairs for x in columns.T])
-    squared = cross / np.maximum(np.sqrt(np.maximum(a_norm2, 0.0)) * b_norm, np.finfo(float).tiny)
-    return np.sqrt(np.maximum(squared, 0.0))
-
-
-def prepare_predictors(
-    X: NDArray, Y: NDArray, *, screen: int | Literal["default"] | None
-) -> Predictors:
-    r"""Standardize, screen and whiten X (n, p).
-
-    With ``screen="default"`` the best :math:`\lceil n / \ln n\rceil` columns stay, with an
-    integer that many, with None all. Constant columns never stay. Directions in which the
-    kept columns do not vary are dropped from the whitening, so the result is finite when
-    columns are collinear or outnumber the rows.
-    """
-    n = len(X)
-    varies = varying_columns(X)
-    center, scale = X.mean(axis=0), np.where(varies, X.std(axis=0, ddof=1), 1.0)
-    selected = np.flatnonzero(varies)
-    standardized = (X[:, selected] - center[selected]) / scale[selected]
-
-    if screen == "default":
-        screen = int(np.ceil(n / np.log(n)))
-    if screen is not None and screen < selected.size:
-        order = np.argsort(-distance_correlations(standardized, Y), kind="stable")[:screen]
-        selected, standardized = selected[order], standardized[:, order]
-
-    standardized = standardized - standardized.mean(axis=0)
-    eigenvalues, vectors = np.linalg.eigh(standardized.T @ standardized / n)
-    # Rounding leaves null eigenvalues at this size, of either sign. The package compares
-    # 1 / (eigenvalue + n^-5) with n^5, which lets the sign decide.
-    null = eigenvalues <= selected.size * np.finfo(float).eps * eigenvalues[-1]
-    inverse = np.where(null, 0.0, 1.0 / np.where(null, 1.0, eigenvalues + float(n) ** -5))
-    root = (vectors * np.sqrt(inverse)) @ vectors.T
-    return Predictors(standardized @ root, selected, root, scale, vectors[:, null])
-
-
-@dataclass(frozen=True)
-class IndicatorResponses:
-    r"""Indicator responses cut to 99 % of their variance.
-
-    Attributes
-    ----------
-    working : ndarray of shape (n, k)
-        :math:`U \Sigma` of the indicators' singular value decomposition: the responses of
-        the local regressions, weighted.
-    smooth : ndarray of shape (n, N)
-        The indicators projected on the span of U: what cross-validation predicts.
-    """
-
-    working: NDArray
-    smooth: NDArray
-
-    @classmethod
-    def of(cls, Y: NDArray) -> IndicatorResponses:
-        """Build the indicators of every column of Y (n, q)."""
-        indicators = np.hstack([_indicators(y) for y in Y.T])
-        n, n_columns = indicators.shape
-        if n > n_columns:
-            vectors, values, _ = np.linalg.svd(indicators, full_matrices=False)
-            eigenvalues = np.square(values)
-        else:  # the n x n Gram matrix is the smaller problem
-            eigenvalues, vectors = np.linalg.eigh(indicators @ indicators.T)
-            eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0), vectors[:, ::-1]
-        share = np.cumsum(eigenvalues) / np.sum(eigenvalues)
-        kept = int(np.argmax(share >= _KEPT_SHARE)) + 1
-        U = vectors[:, :kept]
-        return cls(U * np.sqrt(eigenvalues[:kept]), U @ (U.T @ indicators))
-
-
-def _indicators(y: NDArray) -> NDArray:
-    """Return centred indicators of y < c at its quantiles c, and the same less their row means."""
-    n = y.size
-    n_levels = max(min(99, n), int(n**0.6))
-    # Kept in this order of operations: where n p is a half-integer, the quantile is a data
-    # point and the comparison below turns on the last bit.
-    rank = ((100 * (np.arange(1, n_levels + 1) / (n_levels + 1))) / 100) * n
-    lower = np.floor(rank + 0.5)
-    fraction = rank - lower
-    below = np.clip(lower.astype(int) - 1, 0, n - 1)
-    above = np.clip(lower.astype(int), 0, n - 1)
-    ordered = np.sort(y)
-    between = (0.5 - fraction) * ordered[below] + (0.5 + fraction) * ordered[above]
-    levels = np.unique(np.where(below == above, ordered[below], between))
-    first = (y[:, None] - levels < 0).astype(float)
-    first -= first.mean(axis=0)
-    second = first - first.mean(axis=1, keepdims=True)
-    second -= second.mean(axis=0)
-    return np.hstack([first, second])
-
-
-# Outer product of gradients: local linear regressions at anchors, and :math:`M = \sum GG^\top`.
-#
-# At an anchor :math:`x_j` a ridge regression with kernel weights gives the gradients
-# :math:`G_j` of all responses at once. The directions along which gradients vary span the
-# central mean subspace of the responses; for indicator responses, the central subspace
-# (Xia, 2007).
-
-
-# Doubles in the table of products kept between steps (256 MB); above it, blocks are rebuilt.
-_TABLE_LIMIT = 2**25
+_KEPT_SHARE = 0.99  # of the squared singular values of the indicators
+_TABLE_LIMIT = 2**25  # doubles in a table that is kept between steps (256 MB)
 _RESPONSES_PER_BLOCK = 24
+_TIE = 1e-12  # reduced points closer than this are tied in the cross-validation
 
 
-def anchor_points(V: NDArray) -> NDArray:
-    """Return the rows of V (n, c) at which gradients are estimated: about 100, well spread.
-
-    All rows if n <= 100. Otherwise the first row left and its nearest neighbours, n // 100
-    points together, form a group; the member nearest to the group's centroid is an anchor;
-    and so on. A single row left over is dropped. A group of two is a tie that the R package
-    lets rounding decide (every group if 200 <= n < 300); here its first row wins.
-    """
-    n = len(V)
-    if n <= 100:
-        return np.arange(n)
-    size = n // max(100, int(np.sqrt(n)))
-    taken = np.zeros(n)  # 0, or infinity once the row is in a group
-    groups = []
-    n_left = n
-    while n_left > 1:
-        head = int(np.argmin(taken))
-        distance = cdist(V[head : head + 1], V, "sqeuclidean")[0] + taken
-        group = []
-        for _ in range(min(size, n_left)):
-            nearest = int(np.argmin(distance))
-            distance[nearest] = taken[nearest] = np.inf
-            group.append(nearest)
-        groups.append(group)
-        n_left -= len(group)
-    last = groups.pop() if len(groups[-1]) < size else None
-    anchors = [_nearest_to_centroid(V, np.array(groups))]
-    if last:
-        anchors.append(_nearest_to_centroid(V, np.array([last])))
-    return np.concatenate(anchors)
-
-
-def _nearest_to_centroid(V: NDArray, groups: NDArray) -> NDArray:
-    """Return, for each row of ``groups``, the member nearest to the centroid; ties go first."""
-    if groups.shape[1] == 2:
-        return groups[:, 0]
-    points = V[groups]
-    distance = np.sum((points - points.mean(axis=1, keepdims=True)) ** 2, axis=2)
-    return groups[np.arange(len(groups)), np.argmin(distance, axis=1)]
-
-
-def leading_eigenvectors(M: NDArray, k: int, *, null: NDArray) -> NDArray:
-    """Return the eigenvectors (p, k) of the k largest eigenvalues of M, those in ``null`` last.
-
-    The columns of ``null`` (p, z) are eigenvectors of M with eigenvalue 0; other eigenvalues
-    may be 0 as well, but only directions outside ``null`` can be mapped back to X.
-    """
-    last = (1.0 + np.trace(M)) * (null @ null.T)
-    return np.linalg.eigh(M - last)[1][:, ::-1][:, :k]
-
-
-class LocalGradients:
-    r"""Local linear regressions of responses F (n, k) on x (n, p), for any weighing space.
-
-    The regression at anchor j has design :math:`Z_i = (x_i - x_j, 1)`, weights :math:`w_i`
-    and ridge I/n. Three identities make it cheap.
-
-    - Write :math:`u_i = (x_i, 1)`. The gradients are the first p rows of
-      :math:`(U^\top W U + P_j/n)^{-1} U^\top W F`, where :math:`P_j = I_p \oplus 0 + u_j
-      u_j^\top`. Nothing is centred at the anchor, so the products :math:`u_i u_i^\top` and
-      :math:`u_i F_i^\top` are formed once, and the moments of all anchors are one matrix
-      product of the weights with each.
-    - M needs F only through :math:`FF^\top`, so F may be rotated to be lower trapezoidal.
-      About a third of the products vanish and are skipped.
-    - The moment matrices are positive definite: one Cholesky factor serves all k responses.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n, p)
-        Whitened predictors.
-    F : ndarray of shape (n, k)
-        Weighted responses.
-    reuse : bool
-        Keep the products for further calls, if they fit into memory.
-    """
-
-    def __init__(self, x: NDArray, F: NDArray, *, reuse: bool) -> None:
-        n, p = x.shape
-        self._u = np.hstack([x, np.ones((n, 1))])
-        self._F = np.ascontiguousarray(qr(F.T, mode="r")[0].T)
-        # Symmetric products u_i u_i', packed; None where they would not fit.
-        self._pairs: NDArray | None = None
-        if n * (p + 1) ** 2 <= 2 * _TABLE_LIMIT:
-            row, column = np.tril_indices(p + 1)
-            self._pairs = self._u[:, row] * self._u[:, column]
-            self._unpack = np.empty((p + 1, p + 1), dtype=int)
-            self._unpack[row, column] = self._unpack[column, row] = np.arange(row.size)
-        fits = n * (p + 1) * F.shape[1] <= _TABLE_LIMIT
-        self._products = list(self._build_products()) if reuse and fits else None
-        self._buffer = np.empty((0, F.shape[1] * (p + 1)))
-
-    def _build_products(self) -> Iterator[NDArray]:
-        """Yield the products F_i u_i' for blocks of responses, without leading rows of zeros."""
-        for start in range(0, self._F.shape[1], _RESPONSES_PER_BLOCK):
-            block = self._F[start:, start : start + _RESPONSES_PER_BLOCK]
-            yield (block[:, :, None] * self._u[start:, None, :]).reshape(len(block), -1)
-
-    def outer_product(self, V: NDArray, m: int) -> NDArray:
-        r"""Return :math:`M = \sum_j G_j G_j^\top` (p, p), with neighbours weighed in V (n, c).
-
-        Distances use the first m columns of V; anchors and bandwidth use all.
-        """
-        anchors = anchor_points(V)
-        weights = _kernel_weights(V, anchors, m)
-        k, size = self._F.shape[1], self._u.shape[1]
-        at_once = max(1, _TABLE_LIMIT // (size * (size + k)))
-        M = np.zeros((size, size))
-        for start in range(0, len(anchors), at_once):
-            chunk = slice(start, start + at_once)
-            gradients = self._response_moments(weights[chunk])
-            for moment, right in zip(
-                self._moments(weights[chunk], anchors[chunk]), gradients, strict=True
-            ):
-                # LAPACK is column-major: transposes of these C-ordered arrays are solved in place.
-                factor, info = dpotrf(moment.T, lower=True, overwrite_a=True)
-                if info:
-                    raise np.linalg.LinAlgError("a local regression is singular")
-                dpotrs(factor, right.T, lower=True, overwrite_b=True)
-            flat = gradients.reshape(-1, size)
-            M += flat.T @ flat
-        return M[:-1, :-1]
-
-    def _moments(self, weights: NDArray, anchors: NDArray) -> NDArray:
-        """Return U' W U + P_j / n for every anchor, shape (a, p + 1, p + 1)."""
-        u = self._u
-        if self._pairs is None:
-            moments = np.stack([(u.T * w) @ u for w in weights])
-        else:
-            moments = np.take(weights @ self._pairs, self._unpack, axis=1)
-        at_anchor = u[anchors]
-        moments += (at_anchor / len(u))[:, :, None] * at_anchor[:, None, :]
-        diagonal = np.arange(u.shape[1] - 1)
-        moments[:, diagonal, diagonal] += 1.0 / len(u)
-        return moments
-
-    def _response_moments(self, weights: NDArray) -> NDArray:
-        """Return (U' W F)' for every anchor, shape (a, k, p + 1), in a buffer that is reused."""
-        n, size = self._u.shape
-        # Fresh memory at every call would cost more in page faults than it is worth.
-        if len(self._buffer) < len(weights):
-            self._buffer = np.empty((len(weights), self._buffer.shape[1]))
-        moments = self._buffer[: len(weights)]
-        stop = 0
-        for block in self._build_products() if self._products is None else self._products:
-            start, stop = stop, stop + block.shape[1]
-            np.matmul(weights[:, n - len(block) :], block, out=moments[:, start:stop])
-        return moments.reshape(len(weights), -1, size)
-
-
-def _kernel_weights(V: NDArray, anchors: NDArray, m: int) -> NDArray:
-    """Gaussian weights (anchors, n); the width reaches the 2m-th neighbour at least."""
-    n = len(V)
-    h = 1.2 * np.mean(np.std(V, axis=0, ddof=1)) / n ** (1.0 / (m + 4))
-    distance = cdist(V[anchors, :m], V[:, :m], "sqeuclidean")
-    neighbour = np.partition(distance, 2 * m - 1, axis=1)[:, 2 * m - 1 : 2 * m]
-    return np.exp(-distance / np.maximum(2 * h**2, neighbour))
-
-
-# The dimension by cross-validation, as ``mave.dim`` of the R package MAVE computes it.
-
-
-_TIE = 1e-12
-
-
-def cross_validate(
-    X: NDArray, directions: Sequence[NDArray], responses: NDArray
-) -> tuple[float, NDArray]:
-    """Return the error of the mean, and of a kernel smoother on d directions for each d.
-
-    The smoother leaves out the predicted point and works on the ranks of the reduced
-    data. It is no honest cross-validation, for the directions have seen that point; and
-    nothing penalizes d.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Predictors as observed.
-    directions : sequence of ndarrays, the d-th of shape (p, d)
-        Directions that refer to X.
-    responses : ndarray of shape (n, N)
-        What is predicted.
-
-    Returns
-    -------
-    cv0 : float
-        Mean absolute error with no direction.
-    cv : ndarray
-        Mean absolute error for d = 1, 2, ...
-    """
-    n = len(X)
-    cv0 = (1 + 1 / n) * float(np.mean(np.abs(responses)))
-    cv = []
-    for basis in directions:
-        d = basis.shape[1]
-        ranks = _average_ranks(X @ basis) / (n + 1)
-        h = np.mean(np.std(ranks, axis=0, ddof=1)) / n ** (1.0 / (d + 4))
-        # All reduced points tied: every weight is one.
-        spread = squareform(pdist(ranks, "cityblock")) / h if h > 0 else np.zeros((n, n))
-        weights = 1.0 / np.square(np.square(1.0 + spread))
-        np.fill_diagonal(weights, 0.0)
-        weights /= weights.sum(axis=1, keepdims=True) + 1e-6
-        # Subtracting the identity turns prediction and residual into one product.
-        np.fill_diagonal(weights, -1.0)
-        cv.append(np.mean(np.abs(weights @ responses)))
-    return cv0, np.array(cv)
-
-
-def _average_ranks(T: NDArray) -> NDArray:
-    """Return zero-based ranks by column; values within 1e-12 of a run's first share their mean."""
-    order = np.argsort(T, axis=0, kind="stable")
-    ordered = np.take_along_axis(T, order, axis=0)
-    position = np.repeat(np.arange(len(T), dtype=float)[:, None], T.shape[1], axis=1)
-    for c in np.flatnonzero((np.diff(ordered, axis=0) <= _TIE).any(axis=0)):
-        start = 0
-        while start < len(T):
-            stop = int(np.searchsorted(ordered[:, c] - ordered[start, c], _TIE, side="right"))
-            position[start:stop, c] = (start + stop - 1) / 2
-            start = stop
-    ranks = np.empty_like(position)
-    np.put_along_axis(ranks, order, position, axis=0)
-    return ranks
-
-
-# The transformer that csOPG and KSIR share: everything but the choice of gradients.
-
-
-class MaveTransformer(DirectionTransformer):
-    """Base of the methods of the R package MAVE; see :class:`CSOPG` and :class:`KSIR`."""
+class _MaveTransformer(DirectionTransformer):
+    """What :class:`CSOPG` and :class:`KSIR` share: everything but the weights of neighbours."""
 
     max_dim: int
     screen: int | Literal["default"] | None
     scale: Literal["raw", "standardized"]
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": DirectionTransformer._parameter_constraints["n_components"],
+        "max_dim": [Interval(Integral, 1, None, closed="left")],
+        "screen": [Interval(Integral, 1, None, closed="left"), StrOptions({"default"}), None],
+        "scale": [StrOptions({"raw", "standardized"})],
+    }
+
     @abstractmethod
     def _bases(
-        self, predictors: Predictors, responses: IndicatorResponses, Y: NDArray, max_dim: int
+        self, x: NDArray, F: NDArray, Y: NDArray, *, null: NDArray, max_dim: int
     ) -> dict[int, NDArray]:
-        """Return for d = 1..max_dim a basis (s, d) in the coordinates of whitened predictors."""
+        """Return for d = 1..max_dim a basis (s, d) in the coordinates of whitened x (n, s).
+
+        F (n, k) are the weighted indicators, Y (n, q) the responses; x does not vary along the
+        columns of ``null``.
+        """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the directions for every dimension and choose one of them.
@@ -465,63 +75,52 @@ class MaveTransformer(DirectionTransformer):
         y : array-like of shape (n,) or (n, q)
             Responses Y; one of them at least must vary.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
             If X or y hold NaN or infinity, differ in length, have fewer than 3 rows or
             no column that varies; or if a parameter is out of range.
         """
-        self._check_parameters()
-        X, Y = self._check_data(X, y, min_rows=3)
-        predictors = prepare_predictors(X, Y, screen=self.screen)
-        max_dim = min(self.max_dim, predictors.rank)
-        if self.n_components != "auto" and self.n_components > max_dim:
-            raise ValueError(
-                f"n_components is {self.n_components}; expected at most {max_dim}, the least of "
-                f"max_dim ({self.max_dim}) and the rank of the {predictors.selected.size} "
-                f"column(s) of X that were kept ({predictors.rank})."
-            )
-        responses = IndicatorResponses.of(Y)
-        bases = self._bases(predictors, responses, Y, max_dim)
-        raw = {d: predictors.directions(bases[d], raw=True) for d in range(1, max_dim + 1)}
+        self._validate_params()
+        X, Y = self._check_complete(X, y, min_rows=3)
+        scale = np.where(varying_columns(X), X.std(axis=0, ddof=1), 1.0)
+        self.selected_, standardized = _screened(X, Y, scale, self.screen)
+        root, null = _whitening(standardized)
+        rank = len(null) - null.shape[1]
+        max_dim = min(self.max_dim, rank)
+        self._check_limit(
+            max_dim,
+            f"the least of max_dim ({self.max_dim}) and the rank of the {len(null)} column(s) of X "
+            f"that were kept ({rank})",
+        )
+        working, smooth = indicator_responses(Y)
+        bases = self._bases(standardized @ root, working, Y, null=null, max_dim=max_dim)
+        standardized_path, raw_path = {}, {}
+        for d in range(1, max_dim + 1):
+            loadings = np.zeros((X.shape[1], d))
+            loadings[self.selected_] = root @ bases[d]
+            # Unit length before the division, which might underflow by a large scale.
+            standardized_path[d] = loadings / np.linalg.norm(loadings, axis=0)
+            raw = standardized_path[d] / scale[:, None]
+            raw_path[d] = raw / np.linalg.norm(raw, axis=0)
+        self.directions_path_ = raw_path if self.scale == "raw" else standardized_path
 
-        self.selected_ = predictors.selected
         # The package's choice, whatever scale the directions are reported in.
-        self.cv0_, self.cv_ = cross_validate(X, list(raw.values()), responses.smooth)
+        self.cv0_ = (1 + 1 / len(X)) * float(np.mean(np.abs(smooth)))
+        self.cv_ = np.array([_cross_validation(X @ raw, smooth) for raw in raw_path.values()])
         self.selected_dim_ = int(np.argmin(np.append(self.cv0_, self.cv_)))
         self.n_components_ = (
             max(1, self.selected_dim_) if self.n_components == "auto" else int(self.n_components)
         )
-        self.directions_path_ = raw
-        if self.scale == "standardized":
-            self.directions_path_ = {
-                d: predictors.directions(bases[d], raw=False) for d in range(1, max_dim + 1)
-            }
         self.directions_ = self.directions_path_[self.n_components_]
         # Selected rows only, so that the other loadings stay exactly zero.
         self.components_ = np.zeros(self.directions_.T.shape)
-        kept = orthonormalize(self.directions_[self.selected_]).T
-        self.components_[:, self.selected_] = fixed_signs(kept)
+        kept = orthonormalize(self.directions_[self.selected_])
+        self.components_[:, self.selected_] = svd_flip(kept, None)[0].T
         return self
 
-    def _check_parameters(self) -> None:
-        self._check_n_components()
-        check_integer(self.max_dim, "max_dim", low=1)
-        if isinstance(self.screen, str):
-            check_choice(self.screen, "screen", ["default"])
-        elif self.screen is not None:
-            check_integer(self.screen, "screen", low=1)
-        check_choice(self.scale, "scale", ["raw", "standardized"])
 
-
-# csOPG: the central subspace by outer products of gradients, as in the R package MAVE.
-
-
-class CSOPG(MaveTransformer):
+class CSOPG(_MaveTransformer):
     r"""Outer product of gradients for the central subspace, as R package MAVE 1.3.11 computes it.
 
     The responses become indicators :math:`1\{y_k < c\}`; their regressions on
@@ -624,18 +223,17 @@ class CSOPG(MaveTransformer):
         self.scale = scale
 
     def _bases(
-        self, predictors: Predictors, responses: IndicatorResponses, Y: NDArray, max_dim: int
+        self, x: NDArray, F: NDArray, Y: NDArray, *, null: NDArray, max_dim: int
     ) -> dict[int, NDArray]:
-        x = predictors.whitened
         n, p = x.shape
-        gradients = LocalGradients(x, responses.working, reuse=True)
+        gradients = LocalGradients(x, F)
         basis = np.eye(p)
         bases = {}
         for d in _dimension_sequence(p, max_dim):
             basis = basis[:, :d]
             for _ in range(5 if d <= 10 else 2 if d < 20 else 1):
                 M = gradients.outer_product(x @ basis, min(d, n // 2))
-                basis = leading_eigenvectors(M, d, null=predictors.null)
+                basis = _leading_eigenvectors(M, d, null=null)
             bases[d] = basis
         return bases
 
@@ -654,10 +252,7 @@ def _dimension_sequence(p: int, max_dim: int) -> list[int]:
     return [int(d) for d in shrunk if d >= max_dim] + list(range(max_dim, 0, -1))
 
 
-# KSIR: kernel sliced inverse regression, as in the R package MAVE.
-
-
-class KSIR(MaveTransformer):
+class KSIR(_MaveTransformer):
     r"""Kernel sliced inverse regression, as R package MAVE 1.3.11 computes it.
 
     One step of :class:`CSOPG` with neighbours weighed by the responses instead of
@@ -729,6 +324,11 @@ class KSIR(MaveTransformer):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_MaveTransformer._parameter_constraints,
+        "weigh": [StrOptions({"first", "all"})],
+    }
+
     def __init__(
         self,
         n_components: int | Literal["auto"] = "auto",
@@ -744,18 +344,316 @@ class KSIR(MaveTransformer):
         self.scale = scale
         self.weigh = weigh
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self.weigh, "weigh", ["first", "all"])
-
     def _bases(
-        self, predictors: Predictors, responses: IndicatorResponses, Y: NDArray, max_dim: int
+        self, x: NDArray, F: NDArray, Y: NDArray, *, null: NDArray, max_dim: int
     ) -> dict[int, NDArray]:
         V, m = Y, 1
         if self.weigh == "all":
             V = Y[:, varying_columns(Y)]
             V = V / np.std(V, axis=0, ddof=1)
             m = min(V.shape[1], len(V) // 2)
-        gradients = LocalGradients(predictors.whitened, responses.working, reuse=False)
-        basis = leading_eigenvectors(gradients.outer_product(V, m), max_dim, null=predictors.null)
+        M = LocalGradients(x, F).outer_product(V, m)
+        basis = _leading_eigenvectors(M, max_dim, null=null)
         return {d: basis[:, :d] for d in range(1, max_dim + 1)}
+
+
+def _screened(
+    X: NDArray, Y: NDArray, scale: NDArray, screen: int | Literal["default"] | None
+) -> tuple[NDArray, NDArray]:
+    r"""Return the columns (s,) of X (n, p) that are kept, and these standardized (n, s).
+
+    With ``screen="default"`` the best :math:`\lceil n / \ln n\rceil` columns stay, with an
+    integer that many, with None all. Constant columns never stay.
+    """
+    selected = np.flatnonzero(varying_columns(X))
+    standardized = (X[:, selected] - X.mean(axis=0)[selected]) / scale[selected]
+    if screen == "default":
+        screen = int(np.ceil(len(X) / np.log(len(X))))
+    if screen is not None and screen < selected.size:
+        order = np.argsort(-distance_correlations(standardized, Y), kind="stable")[:screen]
+        selected, standardized = selected[order], standardized[:, order]
+    return selected, standardized - standardized.mean(axis=0)
+
+
+def _whitening(centred: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the symmetric inverse root (s, s) of the covariance, and a basis of its null space.
+
+    The root vanishes on the null space, so the whitened data are finite when columns are collinear
+    or outnumber the rows.
+    """
+    n, s = centred.shape
+    eigenvalues, vectors = np.linalg.eigh(centred.T @ centred / n)
+    # Rounding leaves null eigenvalues at this size, of either sign. The package compares
+    # 1 / (eigenvalue + n^-5) with n^5, which lets the sign decide.
+    null = eigenvalues <= s * np.finfo(float).eps * eigenvalues[-1]
+    inverse = np.where(null, 0.0, 1.0 / np.where(null, 1.0, eigenvalues + float(n) ** -5))
+    return (vectors * np.sqrt(inverse)) @ vectors.T, vectors[:, null]
+
+
+def distance_correlations(columns: NDArray, Y: NDArray) -> NDArray:
+    r"""Distance correlation of every column of X (n, p) with the whole of Y (n, q).
+
+    The V-statistic of Székely, Rizzo and Bakirov (2007): with a, b the doubly centred
+    distance matrices, :math:`\{\sum ab / (\sum a^2 \sum b^2)^{1/2}\}^{1/2}`. Only b is
+    formed: centring a projection, :math:`\sum ab` needs a uncentred, and
+    :math:`\sum a^2` follows from the row sums of a.
+
+    Examples
+    --------
+    >>> x = np.array([[0.0], [1.0], [4.0], [6.0]])
+    >>> bool(np.allclose(distance_correlations(x, 3 - 2 * x), 1.0))
+    True
+    """
+    n = len(columns)
+    b = squareform(pdist(Y))
+    b -= b.mean(axis=0)
+    b -= b.mean(axis=1, keepdims=True)
+    b_norm = np.linalg.norm(b)
+    b_pairs = 2.0 * squareform(b, checks=False)
+    # |x_(i) - x_(k)| summed over k, from the sorted column alone.
+    ordered = np.sort(columns, axis=0)
+    position = np.arange(1, n + 1)[:, None]
+    total = np.cumsum(ordered, axis=0)
+    row_sums = (2 * position - n) * ordered - 2 * total + total[-1]
+    squares = 2 * n * np.sum(columns**2, axis=0) - 2 * np.sum(columns, axis=0) ** 2
+    a_norm2 = squares - 2 * np.sum(row_sums**2, axis=0) / n + (row_sums.sum(axis=0) / n) ** 2
+    # One column at a time, so that equal columns get equal values to the last bit.
+    cross = np.array([pdist(x[:, None], "cityblock") @ b_pairs for x in columns.T])
+    squared = cross / np.maximum(np.sqrt(np.maximum(a_norm2, 0.0)) * b_norm, np.finfo(float).tiny)
+    return np.sqrt(np.maximum(squared, 0.0))
+
+
+def indicator_responses(Y: NDArray) -> tuple[NDArray, NDArray]:
+    r"""Return the indicators of Y (n, q), cut to 99 % of their variance, in two forms.
+
+    Returns
+    -------
+    working : ndarray of shape (n, k)
+        :math:`U \Sigma` of their singular value decomposition, the responses of the regressions.
+    smooth : ndarray of shape (n, N)
+        The indicators projected on the span of U, which cross-validation predicts.
+    """
+    indicators = np.hstack([_indicators(y) for y in Y.T])
+    n, n_columns = indicators.shape
+    if n > n_columns:
+        vectors, values, _ = np.linalg.svd(indicators, full_matrices=False)
+        eigenvalues = np.square(values)
+    else:  # the n x n Gram matrix is the smaller problem
+        eigenvalues, vectors = np.linalg.eigh(indicators @ indicators.T)
+        eigenvalues, vectors = np.maximum(eigenvalues[::-1], 0.0), vectors[:, ::-1]
+    share = np.cumsum(eigenvalues) / np.sum(eigenvalues)
+    kept = int(np.argmax(share >= _KEPT_SHARE)) + 1
+    U = vectors[:, :kept]
+    return U * np.sqrt(eigenvalues[:kept]), U @ (U.T @ indicators)
+
+
+def _indicators(y: NDArray) -> NDArray:
+    """Return centred indicators of y < c at its quantiles c, and the same less their row means."""
+    n = y.size
+    n_levels = max(min(99, n), int(n**0.6))
+    # Kept in this order of operations: where n p is a half-integer, the quantile is a data
+    # point and the comparison below turns on the last bit.
+    rank = ((100 * (np.arange(1, n_levels + 1) / (n_levels + 1))) / 100) * n
+    lower = np.floor(rank + 0.5)
+    fraction = rank - lower
+    below = np.clip(lower.astype(int) - 1, 0, n - 1)
+    above = np.clip(lower.astype(int), 0, n - 1)
+    ordered = np.sort(y)
+    between = (0.5 - fraction) * ordered[below] + (0.5 + fraction) * ordered[above]
+    levels = np.unique(np.where(below == above, ordered[below], between))
+    first = (y[:, None] - levels < 0).astype(float)
+    first -= first.mean(axis=0)
+    second = first - first.mean(axis=1, keepdims=True)
+    second -= second.mean(axis=0)
+    return np.hstack([first, second])
+
+
+class LocalGradients:
+    r"""Local linear regressions of responses F (n, k) on x (n, p), for any weighing space.
+
+    The regression at anchor j has design :math:`Z_i = (x_i - x_j, 1)`, weights :math:`w_i`
+    and ridge I/n. Three identities make it cheap.
+
+    - Write :math:`u_i = (x_i, 1)`. The gradients are the first p rows of
+      :math:`(U^\top W U + P_j/n)^{-1} U^\top W F`, where :math:`P_j = I_p \oplus 0 + u_j
+      u_j^\top`. Nothing is centred at the anchor, so the products :math:`u_i u_i^\top` and
+      :math:`u_i F_i^\top` are formed once, and the moments of all anchors are one matrix
+      product of the weights with each.
+    - M needs F only through :math:`FF^\top`, so F may be rotated to be lower trapezoidal.
+      About a third of the products vanish and are skipped.
+    - The moment matrices are positive definite: one Cholesky factor serves all k responses.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, p)
+        Whitened predictors.
+    F : ndarray of shape (n, k)
+        Weighted responses.
+    """
+
+    def __init__(self, x: NDArray, F: NDArray) -> None:
+        n, p = x.shape
+        self._u = np.hstack([x, np.ones((n, 1))])
+        self._F = np.ascontiguousarray(qr(F.T, mode="r")[0].T)
+        # Symmetric products u_i u_i', packed; None where they would not fit.
+        self._pairs: NDArray | None = None
+        if n * (p + 1) ** 2 <= 2 * _TABLE_LIMIT:
+            row, column = np.tril_indices(p + 1)
+            self._pairs = self._u[:, row] * self._u[:, column]
+            self._unpack = np.empty((p + 1, p + 1), dtype=int)
+            self._unpack[row, column] = self._unpack[column, row] = np.arange(row.size)
+        fits = n * (p + 1) * F.shape[1] <= _TABLE_LIMIT
+        self._products = list(self._build_products()) if fits else None
+        self._buffer = np.empty((0, F.shape[1] * (p + 1)))
+
+    def _build_products(self) -> Iterator[NDArray]:
+        """Yield the products F_i u_i' for blocks of responses, without leading rows of zeros."""
+        for start in range(0, self._F.shape[1], _RESPONSES_PER_BLOCK):
+            block = self._F[start:, start : start + _RESPONSES_PER_BLOCK]
+            yield (block[:, :, None] * self._u[start:, None, :]).reshape(len(block), -1)
+
+    def outer_product(self, V: NDArray, m: int) -> NDArray:
+        r"""Return :math:`M = \sum_j G_j G_j^\top` (p, p), with neighbours weighed in V (n, c).
+
+        Distances use the first m columns of V; anchors and bandwidth use all.
+        """
+        anchors = anchor_points(V)
+        weights = _kernel_weights(V, anchors, m)
+        k, size = self._F.shape[1], self._u.shape[1]
+        at_once = max(1, _TABLE_LIMIT // (size * (size + k)))
+        M = np.zeros((size, size))
+        for start in range(0, len(anchors), at_once):
+            chunk = slice(start, start + at_once)
+            gradients = self._response_moments(weights[chunk])
+            for moment, right in zip(
+                self._moments(weights[chunk], anchors[chunk]), gradients, strict=True
+            ):
+                # LAPACK is column-major: transposes of these C-ordered arrays are solved in place.
+                factor, info = dpotrf(moment.T, lower=True, overwrite_a=True)
+                if info:
+                    raise np.linalg.LinAlgError("a local regression is singular")
+                dpotrs(factor, right.T, lower=True, overwrite_b=True)
+            flat = gradients.reshape(-1, size)
+            M += flat.T @ flat
+        return M[:-1, :-1]
+
+    def _moments(self, weights: NDArray, anchors: NDArray) -> NDArray:
+        """Return U' W U + P_j / n for every anchor, shape (a, p + 1, p + 1)."""
+        u = self._u
+        if self._pairs is None:
+            moments = np.stack([(u.T * w) @ u for w in weights])
+        else:
+            moments = np.take(weights @ self._pairs, self._unpack, axis=1)
+        at_anchor = u[anchors]
+        moments += (at_anchor / len(u))[:, :, None] * at_anchor[:, None, :]
+        diagonal = np.arange(u.shape[1] - 1)
+        moments[:, diagonal, diagonal] += 1.0 / len(u)
+        return moments
+
+    def _response_moments(self, weights: NDArray) -> NDArray:
+        """Return (U' W F)' for every anchor, shape (a, k, p + 1), in a buffer that is reused."""
+        n, size = self._u.shape
+        # Fresh memory at every call would cost more in page faults than it is worth.
+        if len(self._buffer) < len(weights):
+            self._buffer = np.empty((len(weights), self._buffer.shape[1]))
+        moments = self._buffer[: len(weights)]
+        stop = 0
+        for block in self._build_products() if self._products is None else self._products:
+            start, stop = stop, stop + block.shape[1]
+            np.matmul(weights[:, n - len(block) :], block, out=moments[:, start:stop])
+        return moments.reshape(len(weights), -1, size)
+
+
+def _kernel_weights(V: NDArray, anchors: NDArray, m: int) -> NDArray:
+    """Gaussian weights (anchors, n); the width reaches the 2m-th neighbour at least."""
+    n = len(V)
+    h = 1.2 * np.mean(np.std(V, axis=0, ddof=1)) / n ** (1.0 / (m + 4))
+    distance = cdist(V[anchors, :m], V[:, :m], "sqeuclidean")
+    neighbour = np.partition(distance, 2 * m - 1, axis=1)[:, 2 * m - 1 : 2 * m]
+    return np.exp(-distance / np.maximum(2 * h**2, neighbour))
+
+
+def anchor_points(V: NDArray) -> NDArray:
+    """Return the rows of V (n, c) at which gradients are estimated: about 100, well spread.
+
+    All rows if n <= 100. Otherwise the first row left and its nearest neighbours, n // 100
+    points together, form a group; the member nearest to the group's centroid is an anchor;
+    and so on. A single row left over is dropped. A group of two is a tie that the R package
+    lets rounding decide (every group if 200 <= n < 300); here its first row wins.
+    """
+    n = len(V)
+    if n <= 100:
+        return np.arange(n)
+    size = n // max(100, int(np.sqrt(n)))
+    taken = np.zeros(n)  # 0, or infinity once the row is in a group
+    groups = []
+    n_left = n
+    while n_left > 1:
+        head = int(np.argmin(taken))
+        distance = cdist(V[head : head + 1], V, "sqeuclidean")[0] + taken
+        group = []
+        for _ in range(min(size, n_left)):
+            nearest = int(np.argmin(distance))
+            distance[nearest] = taken[nearest] = np.inf
+            group.append(nearest)
+        groups.append(group)
+        n_left -= len(group)
+    last = groups.pop() if len(groups[-1]) < size else None
+    anchors = [_nearest_to_centroid(V, np.array(groups))]
+    if last:
+        anchors.append(_nearest_to_centroid(V, np.array([last])))
+    return np.concatenate(anchors)
+
+
+def _nearest_to_centroid(V: NDArray, groups: NDArray) -> NDArray:
+    """Return, for each row of ``groups``, the member nearest to the centroid; ties go first."""
+    if groups.shape[1] == 2:
+        return groups[:, 0]
+    points = V[groups]
+    distance = np.sum((points - points.mean(axis=1, keepdims=True)) ** 2, axis=2)
+    return groups[np.arange(len(groups)), np.argmin(distance, axis=1)]
+
+
+def _leading_eigenvectors(M: NDArray, k: int, *, null: NDArray) -> NDArray:
+    """Return the eigenvectors (p, k) of the k largest eigenvalues of M, those in ``null`` last.
+
+    The columns of ``null`` (p, z) are eigenvectors of M with eigenvalue 0; other eigenvalues
+    may be 0 as well, but only directions outside ``null`` can be mapped back to X.
+    """
+    last = (1.0 + np.trace(M)) * (null @ null.T)
+    return np.linalg.eigh(M - last)[1][:, ::-1][:, :k]
+
+
+def _cross_validation(T: NDArray, responses: NDArray) -> float:
+    """Return the mean absolute error of a kernel smoother of the responses (n, N) on T (n, d).
+
+    The smoother leaves out the predicted point and works on the ranks of the reduced data T. The
+    error is too small, because the directions have seen that point, and nothing penalizes d.
+    """
+    n, d = T.shape
+    ranks = _average_ranks(T) / (n + 1)
+    h = np.mean(np.std(ranks, axis=0, ddof=1)) / n ** (1.0 / (d + 4))
+    # All reduced points tied: every weight is one.
+    spread = squareform(pdist(ranks, "cityblock")) / h if h > 0 else np.zeros((n, n))
+    weights = 1.0 / np.square(np.square(1.0 + spread))
+    np.fill_diagonal(weights, 0.0)
+    weights /= weights.sum(axis=1, keepdims=True) + 1e-6
+    # Subtracting the identity turns prediction and residual into one product.
+    np.fill_diagonal(weights, -1.0)
+    return float(np.mean(np.abs(weights @ responses)))
+
+
+def _average_ranks(T: NDArray) -> NDArray:
+    """Return zero-based ranks by column; values within 1e-12 of a run's first share their mean."""
+    order = np.argsort(T, axis=0, kind="stable")
+    ordered = np.take_along_axis(T, order, axis=0)
+    position = np.repeat(np.arange(len(T), dtype=float)[:, None], T.shape[1], axis=1)
+    for c in np.flatnonzero((np.diff(ordered, axis=0) <= _TIE).any(axis=0)):
+        start = 0
+        while start < len(T):
+            stop = int(np.searchsorted(ordered[:, c] - ordered[start, c], _TIE, side="right"))
+            position[start:stop, c] = (start + stop - 1) / 2
+            start = stop
+    ranks = np.empty_like(position)
+    np.put_along_axis(ranks, order, position, axis=0)
+    return ranks

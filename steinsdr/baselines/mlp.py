@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import svd_flip
 
-from .._base import check_choice, check_integer, check_positive, varying_columns
+from .._base import DirectionTransformer, SequenceOf, needs_extra, varying_columns
 from ..rank import DominanceRank, RankRule
-from ._base import DirectionTransformer, fixed_signs
 
 __all__ = ["MLPDirections"]
 
@@ -86,6 +88,16 @@ class MLPDirections(DirectionTransformer):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DirectionTransformer._parameter_constraints,
+        "hidden": [SequenceOf(Interval(Integral, 1, None, closed="left"))],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "scale": [StrOptions({"raw", "standardized"})],
+        "standardize_responses": ["boolean"],
+    }
+
     def __init__(
         self,
         n_components: int | Literal["auto"] = "auto",
@@ -125,37 +137,38 @@ class MLPDirections(DirectionTransformer):
             If the data do not fit that description, hold NaN or infinity or differ in length; if
             a parameter is out of range, or ``n_components`` exceeds the columns that vary.
         """
-        self._check_parameters()
-        points, responses = self._check_data(X, y, 2)
+        self._validate_params()
+        points, responses = self._check_complete(X, y, min_rows=2)
         varies = varying_columns(points)
-        rule = self._rank_rule(DominanceRank())
-        seed = int(check_random_state(self.random_state).randint(2**31))
-
         spread = points[:, varies].std(axis=0)
         inputs = (points[:, varies] - points[:, varies].mean(axis=0)) / spread
         if self.standardize_responses:
             responses = responses - responses.mean(axis=0)
             responses = responses / np.where(varying_columns(responses), responses.std(axis=0), 1.0)
-        W, self.loss_curve_ = self._train(inputs, responses, seed)
+        W, self.loss_curve_ = self._train(inputs, responses)
         self.weights_ = np.zeros((len(W), points.shape[1]))
         self.weights_[:, varies] = W / spread if self.scale == "raw" else W
         _, self.singular_values_, Vt = np.linalg.svd(self.weights_, full_matrices=False)
-        self.n_components_ = self._choose_dimension(
-            rule,
+        limit = min(len(W), int(varies.sum()))
+        self._check_limit(
+            limit, f"the least of {len(W)} hidden units and {varies.sum()} column(s) that vary"
+        )
+        self.n_components_ = self._select_dimension(
+            DominanceRank() if isinstance(self.rank, str) else self.rank,
             self.weights_,
-            limit=min(len(W), int(varies.sum())),
-            why=f"the least of {len(W)} hidden units and {varies.sum()} column(s) of X that vary",
+            limit=limit,
             X=points,
         )
-        self.components_ = fixed_signs(Vt[: self.n_components_])
+        self.components_ = svd_flip(Vt[: self.n_components_].T, None)[0].T
         return self
 
-    def _train(self, inputs: NDArray, responses: NDArray, seed: int) -> tuple[NDArray, NDArray]:
+    def _train(self, inputs: NDArray, responses: NDArray) -> tuple[NDArray, NDArray]:
         """Return first-layer weights (h, p) for standardized inputs, and the loss of each epoch."""
-        import torch  # deferred: importing steinsdr should not take torch's seconds
+        with needs_extra("nn", "MLPDirections"):  # deferred: torch takes seconds, and is optional
+            import torch
+        from ._networks import ReluNetworks, train
 
-        from .._relu import ReluNetworks, train
-
+        seed = int(check_random_state(self.random_state).randint(2**31))
         x = torch.as_tensor(inputs, dtype=torch.float32)[None]
         y = torch.tensor(responses, dtype=torch.float32)  # a copy: a frame's values are read-only
         sizes = [*self.hidden, y.shape[1]]
@@ -171,16 +184,3 @@ class MLPDirections(DirectionTransformer):
         )
         curve = np.concatenate(list(losses))
         return network.weights[0].detach()[0].T.double().numpy(), curve
-
-    def _check_parameters(self) -> None:
-        self._check_n_components()
-        if np.ndim(self.hidden) != 1 or not len(self.hidden):
-            raise ValueError(
-                f"hidden must be a sequence of widths, such as (256, 128); got {self.hidden!r}."
-            )
-        for width in self.hidden:
-            check_integer(width, "hidden", low=1)
-        check_integer(self.epochs, "epochs", low=1)
-        check_integer(self.batch_size, "batch_size", low=1)
-        check_positive(self.learning_rate, "learning_rate")
-        check_choice(self.scale, "scale", ("raw", "standardized"))

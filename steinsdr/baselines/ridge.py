@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.linear_model import RidgeCV
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import svd_flip
 
-from .._base import check_positive, varying_columns
+from .._base import DirectionTransformer, SequenceOf, varying_columns
 from ..moments import cross_moment
 from ..rank import AdaptiveRank, RankRule
-from ._base import DirectionTransformer, fixed_signs
 
 __all__ = ["RidgeDirections"]
-
-MIN_ROWS = 4
-ALPHAS = np.logspace(-3, 1, 13)
 
 
 class RidgeDirections(DirectionTransformer):
@@ -56,7 +55,7 @@ class RidgeDirections(DirectionTransformer):
     cross_moment_ : ndarray of shape (p, q)
         The coefficients.
     singular_values_ : ndarray of shape (min(p, q),)
-        Theirs.
+        Singular values of ``cross_moment_``.
     alpha_ : float
         The chosen penalty, per row.
     n_components_ : int
@@ -90,6 +89,11 @@ class RidgeDirections(DirectionTransformer):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DirectionTransformer._parameter_constraints,
+        "alphas": [None, SequenceOf(Interval(Real, 0, None, closed="neither"))],
+    }
+
     def __init__(
         self,
         n_components: int | Literal["auto"] = "auto",
@@ -119,37 +123,33 @@ class RidgeDirections(DirectionTransformer):
             If the data do not fit that description, hold NaN or infinity or differ in length; if
             a parameter is out of range, or ``n_components`` exceeds the rank of the coefficients.
         """
-        self._check_n_components()
-        alphas = ALPHAS if self.alphas is None else self.alphas
-        if np.ndim(alphas) != 1 or not len(alphas):
-            raise ValueError(
-                f"alphas must be a sequence of penalties, such as (0.01, 0.1); got {self.alphas!r}."
-            )
-        grid = np.asarray([check_positive(alpha, "alphas") for alpha in alphas])
-        points, responses = self._check_data(X, y, MIN_ROWS)
+        self._validate_params()
+        points, responses = self._check_complete(X, y, min_rows=4)
         n = len(points)
+        alphas = np.logspace(-3, 1, 13) if self.alphas is None else np.asarray(self.alphas)
         varying = varying_columns(points)
         scale = points[:, varying].std(axis=0)
         Z = (points[:, varying] - points[:, varying].mean(axis=0)) / scale
         Y = responses - responses.mean(axis=0)
 
         # With an intercept: leaving a row out moves the means, which counts where n is small.
-        self.alpha_ = float(RidgeCV(alphas=n * grid).fit(Z, Y).alpha_) / n
+        self.alpha_ = float(RidgeCV(alphas=n * alphas).fit(Z, Y).alpha_) / n
         P, d, Qt = np.linalg.svd(Z, full_matrices=False)
         scores = np.zeros_like(points)
         scores[:, varying] = (P * (d / (d**2 / n + self.alpha_))) @ Qt / scale
         self.cross_moment_ = cross_moment(scores, Y)
         U, s, _ = np.linalg.svd(self.cross_moment_, full_matrices=False)
         self.singular_values_ = s
-        self.n_components_ = self._choose_dimension(
-            self._rank_rule(AdaptiveRank()),
+        visible = int(np.sum(s > max(self.cross_moment_.shape) * np.finfo(float).eps * s[0]))
+        self._check_limit(visible, "the rank of the coefficients")
+        self.n_components_ = self._select_dimension(
+            AdaptiveRank() if isinstance(self.rank, str) else self.rank,
             self.cross_moment_,
-            limit=int(np.sum(s > max(self.cross_moment_.shape) * np.finfo(float).eps * s[0])),
-            why="the rank of the coefficients",
+            limit=visible,
             scores=scores,
             Y=Y,
             X=points,
             rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31)),
         )
-        self.components_ = fixed_signs(U[:, : self.n_components_].T)
+        self.components_ = svd_flip(U[:, : self.n_components_], None)[0].T
         return self

@@ -1,126 +1,23 @@
-r"""Slices as responses: what turns sliced inverse regression into a cross-moment."""
+"""Sliced inverse regression for several responses, and its rank by Algorithm 3."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, cast
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import svd_flip
 
-from .._base import check_choice, check_integer, varying_columns
+from .._base import DirectionTransformer, varying_columns
 from ..moments import cross_moment
 from ..rank import AdaptiveRank, RankRule
 from ..subspace import orthonormalize
-from ._base import DirectionTransformer, fixed_signs
 
-__all__ = ["SIR", "ProjectedNull", "compressed", "slice_indicators", "whiten"]
-
-
-def whiten(X: NDArray) -> tuple[NDArray, NDArray]:
-    r"""Return whitened rows Z (n, k) and the root (p, k) with :math:`Z = (X - \bar x)\, root`.
-
-    k is the rank of the covariance :math:`\hat\Sigma` and root root' its pseudo-inverse: directions
-    in which X does not vary (p >= n, collinear or constant columns) are left out.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).standard_normal((5, 8))
-    >>> Z, root = whiten(X)
-    >>> root.shape, bool(np.allclose(Z.T @ Z / 5, np.eye(4)))
-    ((8, 4), True)
-    """
-    n = len(X)
-    # A constant column centres to rounding noise, which would otherwise be blown up to unit size.
-    centred = np.where(varying_columns(X), X - X.mean(axis=0), 0.0)
-    U, s, Vt = np.linalg.svd(centred, full_matrices=False)
-    kept = s > s[0] * max(X.shape) * np.finfo(float).eps
-    return np.sqrt(n) * U[:, kept], np.sqrt(n) * Vt[kept].T / s[kept]
-
-
-def slice_indicators(Y: NDArray, n_slices: int) -> NDArray:
-    r"""Return the slices' indicators as responses G, shape (n, q H).
-
-    Each column of Y (n, q) is cut by its ranks into H slices of equal count (up to one). Equal
-    values stay together; of a response with at most H different values, such as classes, each is a
-    slice, however rare. Column h of a response is
-    :math:`(n/n_h)^{1/2} 1\{i \in h\} / q^{1/2}`; then for whitened Z the cross-moment
-    :math:`M = n^{-1} Z^\top G` satisfies :math:`M M^\top = q^{-1} \sum_k \sum_h (n_h/n) \bar z_{kh}
-    \bar z_{kh}^\top`, the mean of the responses' SIR matrices.
-
-    Examples
-    --------
-    >>> G = slice_indicators(np.array([[3.0], [1.0], [2.0], [9.0]]), 2)
-    >>> (G > 0).astype(int).tolist()
-    [[0, 1], [1, 0], [1, 0], [0, 1]]
-    >>> slice_indicators(np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [2.0]]), 3).sum(axis=0) > 0
-    array([ True,  True,  True])
-    """
-    n, q = Y.shape
-    place = rankdata(Y, method="dense", axis=0).astype(int) - 1
-    label = ((rankdata(Y, axis=0) - 0.5) * n_slices / n).astype(int)
-    label = np.where(place.max(axis=0) < n_slices, place, label)
-    member = label[:, :, None] == np.arange(n_slices)
-    weight = np.sqrt(n / (np.maximum(member.sum(axis=0), 1) * q))
-    return (member * weight).reshape(n, q * n_slices)
-
-
-def compressed(G: NDArray) -> NDArray:
-    r"""Return L (n, n) with :math:`L L^\top = G G^\top` if G has more than n columns, else G.
-
-    :math:`Z^\top G` and :math:`Z^\top L` have the same left singular vectors and values for
-    every Z, also with the rows permuted.
-    """
-    n, width = G.shape
-    if width <= n:
-        return G
-    return cast(NDArray, np.linalg.qr(G.T, mode="r")).T
-
-
-class ProjectedNull(AdaptiveRank):
-    """Algorithm 3 to the letter: the null slices one random projection of the permuted responses.
-
-    Parameters
-    ----------
-    rule : AdaptiveRank
-        Gives every setting but the null.
-    responses : ndarray of shape (n, q)
-        What the observed matrix slices.
-    n_slices : int
-    summed : bool
-        Whether the observed matrix is the sum over the responses, not their mean.
-    """
-
-    def __init__(
-        self, rule: AdaptiveRank, responses: NDArray, n_slices: int, *, summed: bool
-    ) -> None:
-        super().__init__(**rule.get_params())
-        self.responses = responses
-        self.n_slices = n_slices
-        self.summed = summed
-
-    def _null(
-        self, scores: ArrayLike, Y: ArrayLike, *, k: int, m: int, rng: np.random.Generator
-    ) -> NDArray:
-        n, q = self.responses.shape
-        # Uniform on the sphere but for their length, which ranks do not see.
-        projected = self.responses @ rng.standard_normal((q, m))
-        # Projecting permuted rows is permuting projected ones, another order for each column.
-        G = slice_indicators(rng.permuted(projected, axis=0), self.n_slices) * np.sqrt(m)
-        M = (np.asarray(scores).T @ G / n).reshape(-1, m, self.n_slices).transpose(1, 0, 2)
-        values = np.linalg.svd(M, compute_uv=False)[:, :k]
-        # The observed matrix has the scale of a mean; under a sum it would be q times as large.
-        values = values / np.sqrt(q) if self.summed else values
-        return np.pad(values, ((0, 0), (0, k - values.shape[1])))
-
-
-# Sliced inverse regression for several responses, and its rank by Algorithm 3.
-
-
-SLICINGS = ("marginal", "projective")
-NULLS = ("pooled", "projected", "projected-sum")
-MIN_ROWS = 4  # two slices of two points
+__all__ = ["SIR", "slice_indicators", "whiten"]
 
 
 class SIR(DirectionTransformer):
@@ -204,6 +101,14 @@ class SIR(DirectionTransformer):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DirectionTransformer._parameter_constraints,
+        "slicing": [StrOptions({"marginal", "projective"})],
+        "n_slices": [Interval(Integral, 2, None, closed="left")],
+        "n_projections": [Interval(Integral, 1, None, closed="left")],
+        "null": [StrOptions({"pooled", "projected", "projected-sum"})],
+    }
+
     def __init__(
         self,
         n_components: int | Literal["auto"] = "auto",
@@ -240,52 +145,120 @@ class SIR(DirectionTransformer):
             a parameter is out of range, or ``n_components`` exceeds the number of directions in
             which slice means differ.
         """
-        self._check_n_components()
-        check_choice(self.slicing, "slicing", SLICINGS)
-        check_choice(self.null, "null", NULLS)
-        check_integer(self.n_slices, "n_slices", low=2)
-        check_integer(self.n_projections, "n_projections", low=1)
-        points, responses = self._check_data(X, y, MIN_ROWS)
+        self._validate_params()
+        points, responses = self._check_complete(X, y, min_rows=4)  # two slices of two points
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
 
-        n = len(points)
-        self.n_slices_ = min(self.n_slices, n // 2)
-        sliced = self._sliced(responses, rng)
+        sliced = responses[:, varying_columns(responses)]
+        if self.slicing == "projective":
+            # Divide, not whiten: whitening would give a response that repeats another no weight.
+            standardized = (sliced - sliced.mean(axis=0)) / sliced.std(axis=0)
+            # Uniform on the sphere but for their length, which ranks do not see.
+            directions = rng.standard_normal((sliced.shape[1], int(self.n_projections)))
+            sliced = standardized @ directions
+        self.n_slices_ = min(self.n_slices, len(points) // 2)
+        G = slice_indicators(sliced, self.n_slices_)
+        if G.shape[1] > len(G):
+            # A square L with L L' = G G' has the same cross-moments, with rows permuted too, up to
+            # a rotation from the right.
+            G = cast(NDArray, np.linalg.qr(G.T, mode="r")).T
         Z, root = whiten(points)
-        targets = compressed(slice_indicators(sliced, self.n_slices_))
-        M = cross_moment(Z, targets)
+        M = cross_moment(Z, G)
         U, s, _ = np.linalg.svd(M, full_matrices=False)
         self.eigenvalues_ = s**2
         visible = int(np.sum(s > max(M.shape) * np.finfo(float).eps))
         if not visible:
             raise ValueError("y: all slices have the same mean of X, so SIR shows no direction.")
-        self.n_components_ = self._choose_dimension(
-            self._rule(sliced),
-            M,
-            limit=visible,
-            why="the number of directions in which the slice means of X differ",
-            scores=Z,
-            Y=targets,
-            X=points,
-            rng=rng,
+        self._check_limit(visible, "the number of directions in which the slice means of X differ")
+        self.n_components_ = self._select_dimension(
+            self._rule(sliced), M, limit=visible, scores=Z, Y=G, X=points, rng=rng
         )
-        self.components_ = fixed_signs(orthonormalize(root @ U[:, : self.n_components_]).T)
+        basis = orthonormalize(root @ U[:, : self.n_components_])
+        self.components_ = svd_flip(basis, None)[0].T
         return self
 
-    def _sliced(self, responses: NDArray, rng: np.random.Generator) -> NDArray:
-        """Return the columns that are cut into slices."""
-        responses = responses[:, varying_columns(responses)]
-        if self.slicing == "marginal":
-            return responses
-        # Divide, not whiten: whitening would give a response that repeats another no weight.
-        standardized = (responses - responses.mean(axis=0)) / responses.std(axis=0)
-        # Uniform on the sphere but for their length, which ranks do not see.
-        return standardized @ rng.standard_normal((responses.shape[1], int(self.n_projections)))
-
     def _rule(self, sliced: NDArray) -> RankRule:
-        rule = self._rank_rule(AdaptiveRank())
+        """Return Algorithm 3 with the null of ``null``, or the rule that ``rank`` is."""
+        rule = AdaptiveRank() if isinstance(self.rank, str) else self.rank
         if self.null == "pooled" or self.n_components != "auto":
             return rule
         if not isinstance(rule, AdaptiveRank):
             raise ValueError(f"null={self.null!r} needs an AdaptiveRank as rank; got {rule!r}.")
-        return ProjectedNull(rule, sliced, self.n_slices_, summed=self.null == "projected-sum")
+        return _ProjectedNull(rule, sliced, self.n_slices_, summed=self.null == "projected-sum")
+
+
+class _ProjectedNull(AdaptiveRank):
+    """Algorithm 3 to the letter: the null slices one random projection of the permuted responses.
+
+    ``responses`` (n, q) are those that the observed matrix slices; ``summed`` says whether it is
+    their sum, not their mean. All other settings are those of ``rule``.
+    """
+
+    def __init__(
+        self, rule: AdaptiveRank, responses: NDArray, n_slices: int, *, summed: bool
+    ) -> None:
+        super().__init__(**rule.get_params())
+        self.responses = responses
+        self.n_slices = n_slices
+        self.summed = summed
+
+    def _null(
+        self, scores: ArrayLike, Y: ArrayLike, *, k: int, m: int, rng: np.random.Generator
+    ) -> NDArray:
+        n, q = self.responses.shape
+        projected = self.responses @ rng.standard_normal((q, m))
+        # Projecting permuted rows is permuting projected ones, another order for each column.
+        G = slice_indicators(rng.permuted(projected, axis=0), self.n_slices) * np.sqrt(m)
+        M = (np.asarray(scores).T @ G / n).reshape(-1, m, self.n_slices).transpose(1, 0, 2)
+        values = np.linalg.svd(M, compute_uv=False)[:, :k]
+        # The observed matrix has the scale of a mean; under a sum it would be q times as large.
+        values = values / np.sqrt(q) if self.summed else values
+        return np.pad(values, ((0, 0), (0, k - values.shape[1])))
+
+
+def whiten(X: NDArray) -> tuple[NDArray, NDArray]:
+    r"""Return whitened rows Z (n, k) and the root (p, k) with :math:`Z = (X - \bar x)\, root`.
+
+    k is the rank of the covariance :math:`\hat\Sigma` and root root' its pseudo-inverse: directions
+    in which X does not vary (p >= n, collinear or constant columns) are left out.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((5, 8))
+    >>> Z, root = whiten(X)
+    >>> root.shape, bool(np.allclose(Z.T @ Z / 5, np.eye(4)))
+    ((8, 4), True)
+    """
+    n = len(X)
+    # A constant column centres to rounding noise, which would otherwise be blown up to unit size.
+    centred = np.where(varying_columns(X), X - X.mean(axis=0), 0.0)
+    U, s, Vt = np.linalg.svd(centred, full_matrices=False)
+    kept = s > s[0] * max(X.shape) * np.finfo(float).eps
+    return np.sqrt(n) * U[:, kept], np.sqrt(n) * Vt[kept].T / s[kept]
+
+
+def slice_indicators(Y: NDArray, n_slices: int) -> NDArray:
+    r"""Return the slices' indicators as responses G, shape (n, q H).
+
+    Each column of Y (n, q) is cut by its ranks into H slices of equal count (up to one). Equal
+    values stay together; of a response with at most H different values, such as classes, each is a
+    slice, however rare. Column h of a response is
+    :math:`(n/n_h)^{1/2} 1\{i \in h\} / q^{1/2}`; then for whitened Z the cross-moment
+    :math:`M = n^{-1} Z^\top G` satisfies :math:`M M^\top = q^{-1} \sum_k \sum_h (n_h/n) \bar z_{kh}
+    \bar z_{kh}^\top`, the mean of the responses' SIR matrices.
+
+    Examples
+    --------
+    >>> G = slice_indicators(np.array([[3.0], [1.0], [2.0], [9.0]]), 2)
+    >>> (G > 0).astype(int).tolist()
+    [[0, 1], [1, 0], [1, 0], [0, 1]]
+    >>> slice_indicators(np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [2.0]]), 3).sum(axis=0) > 0
+    array([ True,  True,  True])
+    """
+    n, q = Y.shape
+    place = rankdata(Y, method="dense", axis=0).astype(int) - 1
+    label = ((rankdata(Y, axis=0) - 0.5) * n_slices / n).astype(int)
+    label = np.where(place.max(axis=0) < n_slices, place, label)
+    member = label[:, :, None] == np.arange(n_slices)
+    weight = np.sqrt(n / (np.maximum(member.sum(axis=0), 1) * q))
+    return (member * weight).reshape(n, q * n_slices)

@@ -79,7 +79,7 @@ def train_networks(
     """
     import torch  # deferred: importing steinsdr should not take torch's seconds
 
-    from .._relu import ReluNetworks, train
+    from ..baselines._networks import ReluNetworks, train
 
     training = [check_matrix(T, f"T_train[{b}]", min_rows=2) for b, T in enumerate(T_train)]
     y = torch.as_tensor(check_matrix(Y_train, "Y_train"))

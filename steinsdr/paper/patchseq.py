@@ -26,8 +26,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import svd_flip
 
-from .._base import check_choice, check_integer, check_matrix, check_share
-from ..baselines._base import fixed_signs, varying_columns
+from .._base import check_choice, check_integer, check_matrix, check_share, varying_columns
 from ..estimator import SteinSDR
 from ..simulation import BASE_SEED, stream, stream_seed
 from ..subspace import orthonormalize
@@ -505,14 +504,14 @@ def _at_rank(fitted: Any, r: int) -> NDArray | None:
         path, chosen = fitted.directions_path_, fitted.selected_
         whole = path[min(r, max(path))]
         directions = np.zeros_like(whole)
-        directions[chosen] = fixed_signs(orthonormalize(whole[chosen]).T).T
+        directions[chosen] = svd_flip(orthonormalize(whole[chosen]), None)[0]
         return directions
     if hasattr(fitted, "cross_moment_"):  # SteinSDR
         U, _, Vt = np.linalg.svd(fitted.cross_moment_, full_matrices=False)
         return svd_flip(U, Vt)[0][:, :r]
     if hasattr(fitted, "weights_"):  # MLPDirections
         _, _, Vt = np.linalg.svd(fitted.weights_, full_matrices=False)
-        return fixed_signs(Vt[:r]).T
+        return svd_flip(Vt[:r].T, None)[0]
     return None
 
 

@@ -353,7 +353,7 @@ def one_thread(*, networks: bool = True) -> Iterator[None]:
         return
     import torch
 
-    from .. import _relu  # noqa: F401
+    from ..baselines import _networks  # noqa: F401
     from ..scores import _network  # noqa: F401
 
     before = torch.get_num_threads()

@@ -54,10 +54,6 @@ class ReluNetworks:
         values.append(torch.baddbmm(self.biases[-1], values[-1], self.weights[-1]))
         return values
 
-    def errors(self, x: Tensor, y: Tensor) -> NDArray:
-        """Return each network's mean squared error (B,) at inputs (B, n, p), targets (n, q)."""
-        return (self.layers(x)[-1] - y).square_().mean(dim=(1, 2)).numpy()
-
     @torch.no_grad()
     def gradient(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the errors (B,) and set every ``grad`` to the gradient of their sum."""

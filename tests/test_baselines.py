@@ -1,0 +1,227 @@
+"""What all baselines share: scikit-learn's checks, degenerate data, bad data and parameters."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from steinsdr import AdaptiveRank
+from steinsdr.baselines import CSOPG, KSIR, SIR, DominanceRank, MLPDirections, RidgeDirections
+
+ESTIMATORS = [
+    SIR(random_state=0),
+    SIR(slicing="projective", n_projections=30, random_state=0),
+    CSOPG(),
+    KSIR(),
+    KSIR(weigh="all"),
+    MLPDirections(hidden=(16, 8), epochs=3, random_state=0),
+    RidgeDirections(random_state=0),
+]
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_torch_is_needed_by_the_network_alone():
+    code = """
+import sys
+class NoTorch:
+    def find_spec(self, name, *_):
+        if name == "torch":
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, NoTorch())
+from steinsdr.baselines import MLPDirections
+try:
+    MLPDirections(1).fit([[0.0], [1.0]], [0.0, 1.0])
+except ImportError as error:
+    print(error)"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "MLPDirections needs torch: pip install 'steinsdr[nn]'\n"
+
+
+def data(n=60, p=6, q=2):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    signal = np.column_stack([X[:, k % p] + np.sin(X[:, (k + 1) % p]) for k in range(q)])
+    return X, signal + 0.3 * rng.standard_normal((n, q))
+
+
+@each_estimator
+def test_frames_and_flat_responses_give_the_same_fit(estimator):
+    X, Y = data(q=1)
+    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(6)])
+    model = clone(estimator).set_params(n_components=1).set_output(transform="pandas")
+    reduced = model.fit(frame, pd.Series(Y[:, 0])).transform(frame)
+    assert_array_equal(
+        model.components_, clone(estimator).set_params(n_components=1).fit(X, Y).components_
+    )
+    assert list(reduced.columns) == [f"{type(estimator).__name__.lower()}0"]
+    assert_allclose(reduced, X @ model.components_.T)
+
+
+# Degenerate data: a finite result
+
+
+def constant(X, Y):
+    X[:, [1, 2]] = 0.1, 1e6 / 3
+    return X, Y
+
+
+def tiny_beside_a_large_constant(X, Y):
+    return np.column_stack([1e-10 * X, np.full(len(X), 1e6 / 3)]), Y
+
+
+def duplicated(X, Y):
+    X[:, 3] = X[:, 0]
+    return X, Y
+
+
+def few_values(X, Y):
+    return np.round(X), np.round(Y)
+
+
+def repeated_rows(X, Y):
+    return np.repeat(X[:20], 3, axis=0), np.repeat(Y[:20], 3, axis=0)
+
+
+def constant_response(X, Y):
+    Y[:, 0] = 7.0
+    return X, Y
+
+
+SPOILT = [
+    constant,
+    tiny_beside_a_large_constant,
+    duplicated,
+    few_values,
+    repeated_rows,
+    constant_response,
+]
+
+
+@each_estimator
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_degenerate_data_give_orthonormal_directions(estimator, spoil):
+    assert_orthonormal(estimator, *spoil(*data()))
+
+
+@each_estimator
+@pytest.mark.parametrize(("n", "p"), [(4, 1), (5, 30), (9, 3), (30, 30), (40, 60)])
+def test_odd_shapes_give_orthonormal_directions(estimator, n, p):
+    assert_orthonormal(estimator, *data(n, p))
+
+
+@pytest.mark.parametrize("method", [CSOPG, KSIR])
+def test_mave_without_screening_and_in_huge_units(method):
+    for X, Y in (spoil(*data()) for spoil in (constant, duplicated, repeated_rows)):
+        assert_orthonormal(method(screen=None), X, Y)
+    for n, p in ((3, 2), (5, 30), (40, 60)):
+        assert_orthonormal(method(screen=None), *data(n, p))
+    X, Y = data()
+    assert_orthonormal(method(), 1e120 * X, 1e120 * Y)
+
+
+def assert_orthonormal(estimator, X, Y):
+    fit = clone(estimator).fit(X, Y)
+    r = fit.n_components_
+    assert fit.components_.shape == (r, X.shape[1])
+    assert_allclose(fit.components_ @ fit.components_.T, np.eye(r), atol=1e-8)
+    assert_allclose(fit.components_[:, np.ptp(X, axis=0) == 0], 0, atol=1e-12)
+    assert np.isfinite(fit.transform(X)).all()
+    for d, directions in getattr(fit, "directions_path_", {}).items():
+        assert np.linalg.matrix_rank(directions * X.std(axis=0)[:, None]) == d
+
+
+# Bad input: an error that names the argument
+
+
+def altered(array, value):
+    array = array.copy()
+    array[3, 0] = value
+    return array
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, Y: (altered(X, np.nan), Y), "X contains NaN"),
+        (lambda X, Y: (altered(X, np.inf), Y), "X contains infinity"),
+        (lambda X, Y: (altered(X, 1e200), Y), "X holds values too large"),
+        (lambda X, Y: (X, altered(Y, 1e200)), "y holds values too large"),
+        (lambda X, Y: (X, altered(Y, np.nan)), r"y has 1 row\(s\) with NaN"),
+        (lambda X, Y: (X, altered(Y, np.inf)), "y: Input y contains infinity"),
+        (lambda X, Y: (X, Y[:-1]), r"y has 59 row\(s\) but X has 60"),
+        (lambda X, Y: (X, None), "requires y to be passed"),
+        (lambda X, Y: (X, np.ones_like(Y)), r"y has 2 column\(s\), all constant"),
+        (lambda X, Y: (np.full_like(X, 0.1), Y), r"X has 6 column\(s\), all constant"),
+        (lambda X, Y: (X[:1], Y[:1]), r"1 sample\(s\).*minimum of [234] is required by"),
+    ],
+)
+def test_bad_data_are_named(estimator, change, message):
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(*change(*data()))
+
+
+class OwnRule:
+    def select(self, matrix, **data):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (SIR(0), "'n_components' parameter of SIR must be an int in the range .* Got 0"),
+        (KSIR("best"), "'n_components' parameter of KSIR .* a str among {'auto'}. Got 'best'"),
+        (MLPDirections(1.5), "'n_components' parameter of MLPDirections .* Got 1.5"),
+        (SIR(7), "n_components=7; expected at most 6, the number of directions in which the slice"),
+        (SIR(slicing="joint"), "'slicing' parameter of SIR must be a str among .* Got 'joint'"),
+        (SIR(n_slices=1), r"'n_slices' parameter of SIR must be an int in the range \[2, inf\)"),
+        (SIR(n_projections=0), "'n_projections' parameter of SIR .* Got 0"),
+        (SIR(null="none"), "'null' parameter of SIR .* Got 'none'"),
+        (SIR(rank="best"), "'rank' parameter of SIR must be a str among {'adaptive'} or an object"),
+        (SIR(rank=DominanceRank), "rank"),
+        (SIR(null="projected", rank=OwnRule()), "null='projected' needs an AdaptiveRank"),
+        (SIR(random_state="seed"), "'random_state' parameter of SIR"),
+        (CSOPG(7), "n_components=7; expected at most 6, the least of max_dim .10. and the rank"),
+        (CSOPG(2, max_dim=1), r"n_components=2; expected at most 1, the least of max_dim \(1\)"),
+        (CSOPG(max_dim=0), "'max_dim' parameter of CSOPG .* Got 0"),
+        (CSOPG(screen=0), "'screen' parameter of CSOPG .* Got 0"),
+        (KSIR(screen="none"), "'screen' parameter of KSIR .* Got 'none'"),
+        (KSIR(scale="z"), "'scale' parameter of KSIR .* Got 'z'"),
+        (KSIR(weigh="second"), "'weigh' parameter of KSIR .* Got 'second'"),
+        (MLPDirections(7, epochs=1), "at most 6, the least of 256 hidden units and 6 column"),
+        (MLPDirections(hidden=()), r"'hidden' parameter .* a sequence .* Got \(\)"),
+        (MLPDirections(hidden=16), "'hidden' parameter .* a sequence .* Got 16"),
+        (MLPDirections(hidden=(8, 0)), r"'hidden' parameter .* a sequence .* Got \(8, 0\)"),
+        (MLPDirections(epochs=0), "'epochs' parameter .* Got 0"),
+        (MLPDirections(batch_size=-1), "'batch_size' parameter .* Got -1"),
+        (MLPDirections(learning_rate=0), "'learning_rate' parameter .* Got 0"),
+        (MLPDirections(scale="unit"), "'scale' parameter .* Got 'unit'"),
+        (MLPDirections(epochs=1, rank=AdaptiveRank()), "does not fit MLPDirections, which has X"),
+        (MLPDirections(epochs=1, rank=DominanceRank(0)), "max_rank"),
+        (MLPDirections(epochs=1, rank=DominanceRank(dominance=2)), "dominance"),
+        (MLPDirections(epochs=1, rank=DominanceRank(energy_light="all")), "energy_light"),
+        (MLPDirections(epochs=1, rank=DominanceRank(energy_heavy=np.nan)), "energy_heavy"),
+        (MLPDirections(epochs=1, rank=DominanceRank(skewness=None)), "skewness"),
+        (MLPDirections(epochs=1, rank=DominanceRank(branch="both")), "branch"),
+        (RidgeDirections(3), "n_components=3; expected at most 2, the rank of the coefficients"),
+        (RidgeDirections(alphas=[1.0, -1.0]), r"'alphas' parameter .* Got \[1.0, -1.0\]"),
+        (RidgeDirections(alphas=()), r"'alphas' parameter .* Got \(\)"),
+        (RidgeDirections(alphas=0.1), "'alphas' parameter .* a sequence .* Got 0.1"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_bad_parameters_are_named(estimator, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(*data())
