@@ -8,39 +8,24 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_experiment import DEADLY, TOY1, TOY2, definitions_entered
+from toy_experiment import DEADLY, TOY1, TOY2, computed
 
 from steinsdr import SteinSDR
-from steinsdr.paper import fingerprint as fingerprint_module
-from steinsdr.paper.fingerprint import code_hash, definitions, fingerprint
-from steinsdr.paper.methods import METHODS, PAPER_METHODS
-from steinsdr.paper.provenance import one_thread, replay, replay_sample, spread, stored_row
-from steinsdr.paper.run import check_code, run
-from steinsdr.paper.simulations import Cell, Row, ScoreCache, ScoreFit, compute, group_cells
+from steinsdr.paper.experiment import parse_only
+from steinsdr.paper.provenance import check_code, replay, replay_sample, spread
+from steinsdr.paper.run import run
+from steinsdr.paper.simulations import PAPER_METHODS, TABLE1, TABLE2, SharedScore
 from steinsdr.paper.store import Store
-from steinsdr.paper.study import TABLE1, TABLE2, parse_only
 from steinsdr.rank import AdaptiveRank
 from steinsdr.scores import DenoisingScore, TikhonovScore
 from steinsdr.simulation import simulate, stream_seed
 from steinsdr.subspace import procrustes_distance
 
 TOY = Path(__file__).parent / "toy_experiment.py"
-
-
-def outcomes(rows):
-    """Return what must not change: values and status by cell."""
-    return {row.cell: (row.values, row.status) for row in rows}
-
-
-def computed(experiment, cells, scores_of=ScoreFit.compute):
-    with one_thread():
-        groups = group_cells(experiment.design, cells)
-        return outcomes(row for g in groups for row in compute(experiment.design, g, scores_of))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +35,8 @@ def laptop():
 
 
 def stored(experiment, folder):
-    return outcomes(Store(experiment, folder).read().values())
+    rows = Store(experiment, folder).read().values()
+    return {row.cell: (row.values, row.status) for row in rows}
 
 
 # Same key, same number.
@@ -58,11 +44,9 @@ def stored(experiment, folder):
 
 def test_a_cell_does_not_depend_on_its_company(laptop):
     cells = TOY1.cells("laptop")[::-1]
-    with one_thread():
-        alone = {}
-        for cell in cells[::5]:
-            (group,) = group_cells(TOY1.design, [cell])
-            alone |= outcomes(compute(TOY1.design, group))
+    alone = {}
+    for cell in cells[::5]:
+        alone |= computed(TOY1, [cell])
     assert alone.items() <= laptop.items()
     assert computed(TOY1, cells) == laptop
     assert {status for _, status in laptop.values()} == {"ok"}
@@ -88,22 +72,25 @@ def test_dask_workers_give_the_same_rows(laptop, tmp_path):
     assert stored(TOY1, tmp_path) == laptop
 
 
-def test_no_scheduler_is_said(tmp_path):
-    cells = TOY1.cells("smoke", {"method": ["SIR"]})
-    with pytest.raises(ValueError, match="no Dask scheduler answers at nonsense"):
-        run(TOY1, cells, tmp_path, scheduler="nonsense", progress=False)
-
-
 # Sharing.
 
 
-def test_scores_are_fitted_once(tmp_path, monkeypatch, laptop):
-    fits = []
-    original = ScoreFit.compute
-    monkeypatch.setattr(ScoreFit, "compute", lambda fit: fits.append(fit) or original(fit))
+@pytest.fixture
+def fits(monkeypatch):
+    """The fits of scores in this process, as (points, rows and law of the points)."""
+    found, original = [], SharedScore._estimated
+
+    def observed(shared, at):
+        found.append((type(shared.estimator).__name__, shared.points_.tobytes()))
+        return original(shared, at)
+
+    monkeypatch.setattr(SharedScore, "_estimated", observed)
+    return found
+
+
+def test_scores_are_fitted_once(tmp_path, fits, laptop):
     only = {"method": ["TRE-sup", "TRE-split", "NN-split"]}
-    cells = TOY1.cells("laptop", only)
-    run(TOY1, cells, tmp_path, cache=tmp_path / "c", progress=False)
+    run(TOY1, TOY1.cells("laptop", only), tmp_path, cache=tmp_path / "c", progress=False)
     # Per law and repetition: TRE-sup one for each n, the split methods one for both n.
     assert len(fits) == len(set(fits)) == 2 * 3 * (2 + 1 + 1)
     assert stored(TOY1, tmp_path).items() <= laptop.items()
@@ -113,35 +100,33 @@ def test_scores_are_fitted_once(tmp_path, monkeypatch, laptop):
     assert stored(TOY2, tmp_path) == computed(TOY2, TOY2.cells("laptop", only))
 
 
-def test_damaged_cache_file_is_replaced(tmp_path):
-    (group,) = group_cells(TOY1.design, TOY1.cells("smoke", {"method": ["TRE-split"]})[:1])
-    cache = ScoreCache(tmp_path)
-    scores = cache(group.fit)
-    path = cache.path(group.fit)
-    path.write_bytes(path.read_bytes()[:100])
-    np.testing.assert_array_equal(cache(group.fit), scores)
-    with np.load(path, allow_pickle=False) as again:
-        np.testing.assert_array_equal(again["scores"], scores)
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+def test_damaged_cache_file_is_replaced(tmp_path, fits):
+    cell = TOY1.cells("smoke", {"method": ["TRE-split"]})[0]
+    first = TOY1.compute([cell], tmp_path)[0].values
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    assert TOY1.compute([cell], tmp_path)[0].values == first
+    assert len(fits) == 1
+    path.write_bytes(whole[:100])
+    assert TOY1.compute([cell], tmp_path)[0].values == first
+    assert len(fits) == 2
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [whole]
 
 
-@pytest.mark.filterwarnings("ignore:y. the mean of the responses:UserWarning")
 @pytest.mark.parametrize(
     "method", ["TRE-sup", "TRE-split", "TRE-full", "NN-sup", "NN-split", "TRE-split-centred"]
 )
 def test_shared_number_is_that_of_the_public_estimator(method):
-    experiment = replace(TOY1, axes=TOY1.axes | {"method": (method,)})
-    cell = experiment.cell(law="lognormal", n=40, method=method, rep=2)
-    values, status = computed(experiment, [cell])[cell]
-    config = METHODS[method].config
+    cell = TOY1.cell(law="lognormal", n=40, method=method, rep=2)
+    values, status = computed(TOY1, [cell])[cell]
+    config = TOY1.methods[method].config
     if method.startswith("TRE"):
         score = TikhonovScore(1e-2)
         unlabeled = 50
     else:
         trained = 0 if config == "split" else 40
         seed = stream_seed(44, "network", "lognormal", config, trained)
-        small = TOY1.design.overrides["denoising"]
-        score = DenoisingScore(sigma_units="x", random_state=seed, **small)
+        score = DenoisingScore(random_state=seed, **TOY1.methods[method].settings)
         unlabeled = 60
     data = simulate("lognormal", 40, p=6, n_unlabeled=unlabeled, seed=44)
     center = method.endswith("-centred")
@@ -195,65 +180,55 @@ def test_kill_in_the_middle_loses_and_repeats_nothing(tmp_path):
     assert run(TOY1, cells, tmp_path, progress=False).added == 0
 
 
-def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
+def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, fits):
     cells = TOY1.cells("laptop", {"method": ["TRE-sup"]})
-    original, calls = ScoreFit.compute, []
+    with monkeypatch.context() as patch:
+        original = SharedScore._estimated
 
-    def interrupted(fit):
-        calls.append(fit)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return original(fit)
+        def interrupted(shared, at):
+            if len(fits) == 3:
+                raise KeyboardInterrupt
+            return original(shared, at)
 
-    monkeypatch.setattr(ScoreFit, "compute", interrupted)
-    outcome = run(TOY1, cells, tmp_path, progress=False)
+        patch.setattr(SharedScore, "_estimated", interrupted)
+        outcome = run(TOY1, cells, tmp_path, progress=False)
     assert outcome.interrupted
     assert outcome.added == len(stored(TOY1, tmp_path)) == 3
     assert json.loads((tmp_path / "toy1.manifest.json").read_text())["rows"] == {"TRE-sup": 3}
-    monkeypatch.setattr(ScoreFit, "compute", original)
     assert run(TOY1, cells, tmp_path, progress=False).added == len(cells) - 3
 
 
 def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch):
-    original = ScoreFit.compute
+    original = SharedScore._estimated
 
-    def failing(fit):
-        if fit.law == "lognormal" and fit.n == 30:
+    def failing(shared, at):
+        heavy = (shared.points_ > 0).all()
+        if heavy and len(shared.points_) == 30:
             raise FloatingPointError("the loss\nis nan, sorry")
-        scores = original(fit)
-        return np.full_like(scores, np.nan) if fit.law == "lognormal" else scores
+        scores = original(shared, at)
+        return np.full_like(scores, np.nan) if heavy else scores
 
-    monkeypatch.setattr(ScoreFit, "compute", failing)
     cells = TOY1.cells("smoke", {"method": ["TRE-sup"]})
-    outcome = run(TOY1, cells, tmp_path, progress=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(SharedScore, "_estimated", failing)
+        outcome = run(TOY1, cells, tmp_path, progress=False)
     assert (outcome.added, outcome.failed) == (4, 2)
-    found = {(c.law, c.n): result for c, result in stored(TOY1, tmp_path).items()}
+    found = {(law, n): result for (law, n, *_), result in stored(TOY1, tmp_path).items()}
     reason = "failed: FloatingPointError: the loss is nan, sorry"
     assert found["lognormal", 30] == ((), reason)
     assert found["lognormal", 40][0] == ()
     assert "NaN" in found["lognormal", 40][1]
     assert found["isotropic", 40][1] == "ok"
-    monkeypatch.setattr(ScoreFit, "compute", original)
     assert run(TOY1, cells, tmp_path, progress=False).added == 0, "a failure is a result"
-    again = run(TOY1, cells, tmp_path, progress=False, retry_failed=True, say=lambda _: None)
+    before, said = (tmp_path / "toy1.csv").read_bytes(), []
+    retry = {"retry_failed": True, "progress": False, "say": said.append}
+    with pytest.raises(ValueError, match="no Dask scheduler answers at nonsense"):
+        run(TOY1, cells, tmp_path, scheduler="nonsense", **retry)
+    assert (tmp_path / "toy1.csv").read_bytes() == before, "until something takes its place"
+    assert said == ["2 failed cell(s) are tried again."]
+    again = run(TOY1, cells, tmp_path, **retry)
     assert (again.added, again.failed) == (2, 0)
     assert {status for _, status in stored(TOY1, tmp_path).values()} == {"ok"}
-
-
-def test_failures_stay_until_something_takes_their_place(tmp_path, monkeypatch):
-    def failing(fit):
-        raise FloatingPointError("nan")
-
-    monkeypatch.setattr(ScoreFit, "compute", failing)
-    cells = TOY1.cells("smoke", {"method": ["TRE-sup"]})
-    run(TOY1, cells, tmp_path, progress=False)
-    before = (tmp_path / "toy1.csv").read_bytes()
-    said = []
-    options = {"retry_failed": True, "progress": False, "say": said.append}
-    with pytest.raises(ValueError, match="no Dask scheduler answers"):
-        run(TOY1, cells, tmp_path, scheduler="nonsense", **options)
-    assert (tmp_path / "toy1.csv").read_bytes() == before
-    assert said == ["4 failed cell(s) are tried again."]
 
 
 def test_totals_of_a_killed_run_are_mended_by_the_next(tmp_path):
@@ -275,7 +250,7 @@ def test_a_killed_worker_is_a_sentence_and_no_result(tmp_path):
     with pytest.raises(OSError, match=r"a worker died .* the same command goes on"):
         run(DEADLY, cells, tmp_path, jobs=2, progress=False)
     kept = stored(TOY1, tmp_path)
-    assert 1 not in {cell.rep for cell in kept}
+    assert 1 not in {rep for *_, rep in kept}
     assert run(TOY1, cells, tmp_path, progress=False).added == len(cells) - len(kept)
 
 
@@ -293,22 +268,19 @@ def test_a_killed_dask_worker_is_a_sentence(tmp_path):
         run(DEADLY, cells, tmp_path, scheduler=cluster.scheduler_address, progress=False)
 
 
-def test_no_memory_is_a_sentence_and_no_result(tmp_path, monkeypatch):
-    def no_memory(fit):
-        raise MemoryError
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError(), r"out of memory; .* the same command goes on"),
+        (OSError("no space left"), "no space"),
+    ],
+)
+def test_trouble_of_the_machine_is_a_sentence_and_no_result(tmp_path, monkeypatch, error, message):
+    def fails(shared, at):
+        raise error
 
-    monkeypatch.setattr(ScoreFit, "compute", no_memory)
-    with pytest.raises(OSError, match=r"out of memory; .* the same command goes on"):
-        run(TOY1, TOY1.cells("smoke", {"method": ["TRE-sup"]}), tmp_path, progress=False)
-    assert stored(TOY1, tmp_path) == {}
-
-
-def test_trouble_of_the_machine_is_no_result(tmp_path, monkeypatch):
-    def full_disk(fit):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(ScoreFit, "compute", full_disk)
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr(SharedScore, "_estimated", fails)
+    with pytest.raises(OSError, match=message):
         run(TOY1, TOY1.cells("smoke", {"method": ["TRE-sup"]}), tmp_path, progress=False)
     assert stored(TOY1, tmp_path) == {}
 
@@ -350,9 +322,7 @@ def shifted(amount):
 )
 def test_replay_agrees_or_detects_tampering(results, method, amount, same):
     tamper(results, method, shifted(amount))
-    store = Store(TOY1, results)
-    store.read()
-    row = stored_row(store, TOY1.cell(law="lognormal", n=30, method=method, rep=0))
+    row = Store(TOY1, results).read()["lognormal", 30, method, 0]
     outcome = replay(TOY1, row)
     assert outcome.same is same
     assert str(outcome).startswith("same" if same else "NOT the same")
@@ -360,9 +330,7 @@ def test_replay_agrees_or_detects_tampering(results, method, amount, same):
 
 def test_networks_are_held_to_more_on_the_machine_of_their_rows(results):
     tamper(results, "NN-split", shifted(1e-4))
-    store = Store(TOY1, results)
-    store.read()
-    row = stored_row(store, TOY1.cell(law="lognormal", n=30, method="NN-split", rep=0))
+    row = Store(TOY1, results).read()["lognormal", 30, "NN-split", 0]
     elsewhere, here = replay(TOY1, row), replay(TOY1, row, made_here=True)
     assert elsewhere.same
     assert str(elsewhere).startswith("same within 0.05 on another machine: stored")
@@ -379,9 +347,8 @@ def test_networks_are_held_to_more_on_the_machine_of_their_rows(results):
 def test_replay_of_an_absent_row_is_refused(results):
     store = Store(TOY1, results)
     store.read()
-    cell = TOY1.cell(law="lognormal", n=30, method="SIR", rep=9)
     with pytest.raises(ValueError, match="has no row lognormal 30 SIR 9"):
-        stored_row(store, cell)
+        store.row(("lognormal", 30, "SIR", 9))
 
 
 def pretend_old_code(folder, method):
@@ -425,150 +392,27 @@ def test_rows_without_a_manifest_are_refused(results):
         run(TOY1, TOY1.cells("laptop", {"method": ["SIR"]}), results, progress=False)
 
 
-def test_sample_is_spread_over_the_rows(results):
-    cells = [one.stored.cell for one in replay_sample(TOY1, results, "SIR", 2)]
-    assert {c.law for c in cells} == {"isotropic", "lognormal"}
-    assert {c.n for c in cells} == {30, 40}
-
-
 @pytest.mark.parametrize("size", [1, 3, 4, 8])
 def test_sample_covers_every_axis_evenly(size):
-    laws, sizes = TABLE1.axes["law"], TABLE1.axes["n"]
-    rows = [
-        Row(Cell(law, n, 3, "SIR", rep), (0.0,), "ok", 0.0)
-        for law in laws
-        for n in sizes
-        for rep in range(20)
-    ]
-    cells = [row.cell for row in spread(TABLE1, rows, size)]
-    assert len(set(cells)) == size
-    assert len({cell.rep for cell in cells}) == size
-    for values in ([c.law for c in cells], [c.n for c in cells]):
+    cells = TABLE1.cells("paper", {"method": ["SIR"], "rep": ["0-19"]})
+    chosen = spread(TABLE1, cells, size)
+    laws, sizes, _, reps = zip(*chosen, strict=True)
+    assert len(set(chosen)) == len(set(reps)) == size
+    for values in (laws, sizes):
         times = [values.count(value) for value in set(values)]
         assert len(times) == min(size, 4)
         assert max(times) - min(times) <= 1
-    assert [row.cell for row in spread(TABLE1, rows[::-1], size)] == cells, "whatever the order"
-    assert spread(TABLE1, rows[:2], 5) == spread(TABLE1, rows[:2], 2)
+    assert spread(TABLE1, cells[::-1], size) == chosen, "whatever the order"
+    assert spread(TABLE1, cells[:2], 5) == spread(TABLE1, cells[:2], 2)
 
 
 def test_samples_of_the_methods_reach_every_value_together():
     chosen = []
     for method in PAPER_METHODS:
-        rows = [
-            Row(TABLE2.cell(law=law, r=r, method=method, rep=rep), (3, 0), "ok", 0.0)
-            for law in TABLE2.axes["law"]
-            for r in TABLE2.axes["r"]
-            for rep in range(20)
-        ]
-        chosen += [row.cell for row in spread(TABLE2, rows, 3)]
-    assert {c.law for c in chosen} == set(TABLE2.axes["law"])
-    assert {c.r for c in chosen} == set(TABLE2.axes["r"])
-
-
-# Fingerprints.
-
-
-@pytest.fixture
-def package(monkeypatch):
-    """Two families of a made-up package, in modules that a test may change."""
-    texts = {
-        "toy": "",
-        "toy.base": "LIMIT = 3\n\n\ndef check(x):\n    return x < LIMIT\n",
-        "toy.one": "from . import base\n\n\ndef one(x):\n    return base.check(x)\n",
-        "toy.two": "def two(x):\n    from .base import check\n\n    return x\n",
-    }
-
-    def hash_of(name, **changed):
-        now = {f"toy.{module}": text for module, text in changed.items()}
-        monkeypatch.setattr(fingerprint_module, "_TEXTS", {**texts, **now})
-        for cached in ("_tree", "_definitions", "_imports"):
-            getattr(fingerprint_module, cached).cache_clear()
-        return code_hash([f"toy.{name}:{name}"])
-
-    yield texts, hash_of
-    monkeypatch.undo()
-    for cached in ("_tree", "_definitions", "_imports"):
-        getattr(fingerprint_module, cached).cache_clear()
-
-
-def test_fingerprint_follows_names_across_modules(package):
-    texts, hash_of = package
-    before = hash_of("one")
-    assert hash_of("one", base=texts["toy.base"].replace("3", "4")) != before, "a constant"
-    assert hash_of("one", base=texts["toy.base"].replace("<", ">")) != before, "a function"
-    assert hash_of("one", two="def two(x):\n    return -x\n") == before, "another family"
-    two = hash_of("two")
-    assert hash_of("two", base=texts["toy.base"].replace("3", "4")) == two, "imported, not used"
-
-
-def test_fingerprint_does_not_see_layout_or_words(package):
-    texts, hash_of = package
-    before = hash_of("one")
-    commented = texts["toy.base"].replace("def check(x):", "def check(x: int) -> bool:\n    'Doc.'")
-    assert hash_of("one", base="# why\n" + commented) == before
-    moved = "def check(x):\n    return x < LIMIT\n\n\nfrom .two import LIMIT\n"
-    assert hash_of("one", base=moved, two="LIMIT = 3\n") == before
-
-
-def test_fingerprint_is_that_of_the_code_at_the_start(tmp_path):
-    """Work on the files while a run goes on changes neither its hashes nor its code."""
-    package = tmp_path / "steinsdr"
-    for name, text in fingerprint_module._TEXTS.items():  # not the files, which may have changed
-        parts = name.split(".")
-        packages = [other for other in fingerprint_module._TEXTS if other.startswith(f"{name}.")]
-        path = tmp_path.joinpath(*parts, "__init__") if packages else tmp_path.joinpath(*parts)
-        path = path.with_suffix(".py")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    code = (
-        "from pathlib import Path\n"
-        "import steinsdr\n"
-        "from steinsdr.paper.fingerprint import PACKAGE, fingerprint\n"
-        f"assert PACKAGE == Path({str(package)!r}), PACKAGE\n"
-        "path = PACKAGE / 'baselines' / 'sir.py'\n"
-        "path.write_text(path.read_text().replace('class SIR(D', 'class SIR(str, D'))\n"
-        "print(fingerprint('sir', 'distance'))\n"
-    )
-    command = [sys.executable, "-c", code]
-    now, later = (
-        subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout.strip()
-        for _ in range(2)
-    )
-    assert now == fingerprint("sir", "distance")
-    assert later not in ("", now), "the next process sees the change"
-
-
-# They say which cells are computed, and how many at once.
-WITHOUT_NUMBERS = {
-    "steinsdr.paper.simulations:Group",
-    "steinsdr.paper.simulations:group_cells",
-    "steinsdr.paper.simulations:score_fit",
-    "steinsdr.paper.fingerprint:fingerprint",
-    "steinsdr.paper.simulations:ScoreCache",
-    "steinsdr.paper.provenance:one_thread",
-    "steinsdr.paper.study:Experiment",
-    "steinsdr.rank:AdaptiveRank",  # made, but not asked where r is known
-}
-
-
-@pytest.mark.parametrize("experiment", [TOY1, TOY2], ids=["distance", "rank"])
-@pytest.mark.parametrize(
-    "method",
-    [*PAPER_METHODS, "SIR-projective", "SIR-projected-null", "KSIR-all", "ridge", "true-score"],
-)
-def test_what_a_cell_runs_is_in_its_fingerprint(experiment, method):
-    table = TABLE1 if experiment is TOY1 else TABLE2
-    if method not in table.known("method"):
-        pytest.skip("not in this table")
-    experiment = replace(experiment, axes=experiment.axes | {"method": (method,)})
-    # Both branches of the rank rules.
-    cells = [cell for cell in experiment.cells("smoke") if (cell.n, cell.r) == (40, 3)]
-    assert computed(experiment, cells)  # once unobserved: imports are not calls
-    entered = definitions_entered(lambda: computed(experiment, cells))
-    found = definitions(METHODS[method].family, experiment.measure)
-    assert entered - WITHOUT_NUMBERS <= found
-    selects = "steinsdr.rank:leading_singular_values" in entered
-    assert not selects or any(name.endswith(("AdaptiveRank", "DominanceRank")) for name in found)
+        chosen += spread(TABLE2, TABLE2.cells("paper", {"method": [method], "rep": ["0-19"]}), 3)
+    laws, ranks, _, _ = zip(*chosen, strict=True)
+    assert set(laws) == set(TABLE2.axes["law"])
+    assert set(ranks) == set(TABLE2.axes["r"])
 
 
 # Grids and filters.
@@ -577,18 +421,17 @@ def test_what_a_cell_runs_is_in_its_fingerprint(experiment, method):
 def test_tables_have_the_papers_cells():
     assert len(set(TABLE1.cells("paper"))) == 160 * 100
     assert len(set(TABLE2.cells("paper"))) == 120 * 100
-    assert {c.n for c in TABLE2.cells("paper")} == {300}
-    assert {c.method for c in TABLE1.cells("laptop")} < set(PAPER_METHODS)
+    assert TABLE2.named(TABLE2.cells("paper")[0])["n"] == 300
+    assert {method for _, _, method, _ in TABLE1.cells("laptop")} < set(PAPER_METHODS)
     assert 0 < len(TABLE1.cells("smoke")) < 100
 
 
 def test_filters_choose_and_reach_beyond_the_profile():
     only = parse_only(["method=NN-split|csOPG-raw,law=ar1", "rep=3,rep=10-11"])
     cells = TABLE1.cells("smoke", only)
-    assert {c.method for c in cells} == {"NN-split", "csOPG-raw"}
-    assert {c.law for c in cells} == {"ar1"}
-    assert {c.rep for c in cells} == {3, 10, 11}
-    assert {c.n for c in cells} == {50, 100}, "what the filter does not name, the profile decides"
+    laws, sizes, methods, reps = map(set, zip(*cells, strict=True))
+    assert (laws, methods, reps) == ({"ar1"}, {"NN-split", "csOPG-raw"}, {3, 10, 11})
+    assert sizes == {50, 100}, "what the filter does not name, the profile decides"
 
 
 @pytest.mark.parametrize(
@@ -610,9 +453,9 @@ def test_wrong_filters_are_refused_with_the_valid_names(only, message):
 
 def test_expensive_groups_come_last_and_repetitions_in_order():
     cells = TABLE1.cells("laptop", {"method": ["NN-split", "SIR", "TRE-split"], "law": ["ar1"]})
-    groups = group_cells(TABLE1.design, cells)
-    order = [(METHODS[g.cells[0].method].cost, g.cells[0].rep) for g in groups]
+    groups = TABLE1.groups(cells)
+    order = [(TABLE1.methods[method].cost, rep) for (_, _, method, rep), *_ in groups]
     assert order == sorted(order)
-    networks = [g for g in groups if g.cells[0].method == "NN-split"]
+    networks = [group for group in groups if group[0][2] == "NN-split"]
     assert len(networks) == 10
-    assert {c.n for c in networks[0].cells} == {50, 100, 300, 500}
+    assert {n for _, n, _, _ in networks[0]} == {50, 100, 300, 500}

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
+from steinsdr.paper.experiment import EXPERIMENTS, Row, find_experiment
 from steinsdr.paper.ledger import (
     LEDGER_COLUMNS,
     TEST_PER_TRAIN,
@@ -19,10 +20,8 @@ from steinsdr.paper.ledger import (
     rankings,
 )
 from steinsdr.paper.provenance import Manifest
-from steinsdr.paper.registry import EXPERIMENTS
-from steinsdr.paper.simulations import Row
+from steinsdr.paper.simulations import TABLE1
 from steinsdr.paper.store import Store
-from steinsdr.paper.study import TABLE1
 
 PAPER = ROOT / "book" / "paper"
 RESULTS = ROOT / "book" / "results"
@@ -64,7 +63,7 @@ def test_failures_of_the_paper_widen_its_error():
 @pytest.mark.parametrize(("table", "cells"), [("table1", 160), ("table2", 120), ("table3", 180)])
 def test_every_cell_of_the_paper_is_one_of_ours(table, cells):
     paper = load_paper(table, PAPER)
-    axes = EXPERIMENTS[table].axes
+    axes = find_experiment(table).axes
     assert len(paper) == cells
     for axis, values in axes.items():
         assert set(paper[axis]) == set(values)
@@ -224,7 +223,7 @@ def test_paired_differences_by_hand():
 # The committed results.
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda e: e.name)
+@pytest.mark.parametrize("experiment", map(find_experiment, EXPERIMENTS), ids=lambda e: e.name)
 def test_committed_rows_are_those_of_the_committed_code(experiment):
     if not (RESULTS / f"{experiment.name}.csv").exists():
         pytest.skip("no rows yet")
@@ -233,7 +232,7 @@ def test_committed_rows_are_those_of_the_committed_code(experiment):
     manifest = Manifest(experiment, RESULTS)
     assert said == []
     assert manifest.unrecorded(rows) == []
-    changed = manifest.changed({row.cell.method for row in rows.values()})
+    changed = manifest.changed(set(map(experiment.method_of, rows)))
     assert changed == {}, f"run: python -m steinsdr check {experiment.name}"
 
 

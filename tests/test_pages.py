@@ -15,8 +15,7 @@ from conftest import ROOT
 from steinsdr.paper import pages
 from steinsdr.paper.claims import CLAIM_COLUMNS
 from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper
-from steinsdr.paper.methods import METHODS
-from steinsdr.paper.registry import EXPERIMENTS
+from steinsdr.paper.simulations import TABLE1
 from steinsdr.scores import DenoisingScore
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
@@ -190,7 +189,7 @@ def test_rows_against_the_wanted(tmp_path):
     (tmp_path / "table1.manifest.json").write_text(manifest({"SIR": 7, "csOPG-raw": 2}))
     (tmp_path / "table9.manifest.json").write_text(manifest({"SIR": 3}))
     rows = pages.rows_table(tmp_path)
-    wanted = len(EXPERIMENTS["table1"].cells("paper", {"method": ["SIR"]}))
+    wanted = len(TABLE1.cells("paper", {"method": ["SIR"]}))
     assert rows.loc["SIR"].tolist() == [f"7 of {wanted}", "3"]
     assert rows.loc["csOPG-raw"].tolist() == ["2", ""]
     assert rows.loc["TRE-sup", "Table 1"].startswith("0 of ")
@@ -214,7 +213,7 @@ def test_manifest_without_totals_is_left_out(tmp_path):
 def test_readings_are_methods_with_the_settings_that_they_say():
     for ending in pages.READINGS.values():
         for config in ("sup", "split", "full"):
-            method = METHODS[f"NN-{config}{ending}"]
+            method = TABLE1.methods[f"NN-{config}{ending}"]
             assert method.config == config
             network = DenoisingScore(**method.settings)
             assert network.standardize == (ending != "-raw")

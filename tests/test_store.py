@@ -12,15 +12,15 @@ import pytest
 from toy_experiment import TOY1, TOY2
 
 from steinsdr.paper import provenance as manifest_module
+from steinsdr.paper.experiment import Row
 from steinsdr.paper.pages import computing_table, load_manifests
 from steinsdr.paper.provenance import Manifest
 from steinsdr.paper.run import run
-from steinsdr.paper.simulations import Cell, Row
 from steinsdr.paper.store import Store
 
-A = Row(Cell("isotropic", 30, 3, "SIR", 0), (0.1 + 0.2,), "ok", 0.5)
-B = Row(Cell("isotropic", 40, 3, "SIR", 0), (1e-17,), "ok", 0.25)
-C = Row(Cell("lognormal", 30, 3, "SIR", 0), (), 'failed: ValueError: a, "b"', 0.0)
+A = Row(("isotropic", 30, "SIR", 0), (0.1 + 0.2,), "ok", 0.5)
+B = Row(("isotropic", 40, "SIR", 0), (1e-17,), "ok", 0.25)
+C = Row(("lognormal", 30, "SIR", 0), (), 'failed: ValueError: a, "b"', 0.0)
 
 
 @pytest.fixture
@@ -31,14 +31,13 @@ def said():
 @pytest.fixture
 def store(tmp_path, said):
     store = Store(TOY1, tmp_path, said.append)
-    store.open()
     store.append([A, B, C])
     return store
 
 
 def reopened(store, said):
     other = Store(store.experiment, store.path.parent, said.append)
-    other.open()
+    other.append()
     return other
 
 
@@ -50,8 +49,7 @@ def test_rows_come_back_to_the_last_bit(store, said):
 
 def test_ranks_come_back_as_integers(tmp_path):
     store = Store(TOY2, tmp_path)
-    store.open()
-    row = Row(Cell("isotropic", 40, 1, "SIR", 7), (4, 3), "ok", 0.0)
+    row = Row(("isotropic", 1, "SIR", 7), (4, 3), "ok", 0.0)
     store.append([row])
     assert store.path.read_text().splitlines() == [
         "law,r,method,rep,rank,error,status,seconds",
@@ -125,23 +123,23 @@ def test_damaged_line_is_named(store, said, line, why):
 
 def test_what_could_not_be_read_is_not_written(store):
     content = store.path.read_bytes()
-    bad = Row(Cell("isotropic", 30, 3, "SIR", 5), (float("nan"),), "ok", 0.0)
+    bad = Row(("isotropic", 30, "SIR", 5), (float("nan"),), "ok", 0.0)
     with pytest.raises(ValueError, match="isotropic 30 SIR 5: values must be finite"):
         store.append([bad])
     assert store.path.read_bytes() == content
-    assert bad.cell not in store
+    assert bad.cell not in store.rows
 
 
 def test_other_columns_are_refused(tmp_path):
     (tmp_path / "toy1.csv").write_text("law,n,method,rep,error,status,seconds\n")
     with pytest.raises(ValueError, match="expected law,n,method,rep,distance,status,seconds"):
-        Store(TOY1, tmp_path).open()
+        Store(TOY1, tmp_path).append()
 
 
 def test_two_writers_see_each_other(store, said):
     other = reopened(store, said)
-    later = A._replace(cell=A.cell._replace(rep=1))
-    last = A._replace(cell=A.cell._replace(rep=2))
+    later = A._replace(cell=("isotropic", 30, "SIR", 1))
+    last = A._replace(cell=("isotropic", 30, "SIR", 2))
     assert other.append([later]) == [later]
     assert store.append([later, last]) == [last], "what the other has stored is not stored twice"
     lines = store.path.read_text().splitlines(keepends=True)
@@ -153,7 +151,7 @@ def test_two_writers_see_each_other(store, said):
 def test_torn_line_of_another_writer_is_cut_before_appending(store, said):
     with open(store.path, "ab") as file:
         file.write(b"isotropic,30,SI")
-    other = Row(Cell("isotropic", 30, 3, "SIR", 5), (0.5,), "ok", 0.0)
+    other = Row(("isotropic", 30, "SIR", 5), (0.5,), "ok", 0.0)
     assert store.append([other]) == [other]
     assert "torn" in said[0]
     assert list(reopened(store, said).rows.values()) == [A, B, C, other]
@@ -163,7 +161,7 @@ def test_rewritten_file_is_noticed_whatever_its_lines(store, said):
     other = reopened(store, said)
     retried = C._replace(values=(1.5,), status="ok")
     other.append([retried], retried=True)  # as many lines as before, and a shorter one
-    new = Row(Cell("isotropic", 30, 3, "SIR", 5), (0.5,), "ok", 0.0)
+    new = Row(("isotropic", 30, "SIR", 5), (0.5,), "ok", 0.0)
     assert store.append([new, C]) == [new]
     assert list(store.rows.values()) == [A, B, retried, new]
     assert list(reopened(store, said).rows.values()) == [A, B, retried, new]
@@ -215,7 +213,7 @@ def test_manifest_notices_code_settings_and_design(tmp_path):
     manifest = Manifest(TOY1, tmp_path)
     assert manifest.changed(["SIR"]) == {}, "nothing recorded, nothing changed"
     manifest.record(["SIR", "TRE-sup"])
-    manifest.summarize({0: A, 1: C})
+    manifest.summarize({A.cell: A, C.cell: C})
     content = manifest.load()
     assert manifest.changed(["SIR", "TRE-sup"]) == {}
     assert (content["rows"], content["failed"], content["seconds"]) == ({"SIR": 2}, 1, 0.5)
@@ -262,7 +260,7 @@ def test_all_surroundings_of_the_rows_are_kept(tmp_path, monkeypatch):
     manifest = Manifest(TOY1, tmp_path)
     assert not manifest.made_here(), "nothing is known"
     manifest.record(["SIR"])
-    manifest.summarize({0: A})
+    manifest.summarize({A.cell: A})
     assert manifest.made_here()
     first = {key: manifest.load()[key] for key in ("versions", "machine")}
     manifest.record(["SIR"])

@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from patchseq_miniature import write_miniature
-from toy_experiment import definitions_entered
+from sklearn.base import clone
+from toy_experiment import computed, small
 
 from steinsdr.baselines import SIR
 from steinsdr.paper import table3
-from steinsdr.paper.fingerprint import definitions
 from steinsdr.paper.ledger import load_rows, summarize
-from steinsdr.paper.methods import PAPER_METHODS, REFERENCES, TABLE3_METHODS
 from steinsdr.paper.patchseq import DATA_VARIABLE, load_patchseq, table3_split
 from steinsdr.paper.provenance import replay
 from steinsdr.paper.run import run
+from steinsdr.paper.simulations import SharedScore
 from steinsdr.paper.store import Store
-from steinsdr.paper.table3 import TABLE3, SharedScore, Table3Design
+from steinsdr.paper.table3 import TABLE3
 from steinsdr.scores import TikhonovScore
 
 SMALL = {
@@ -27,25 +27,19 @@ SMALL = {
     "ksir": {"max_dim": 4},
     "mlp": {"epochs": 2, "hidden": (8, 4)},
     "denoising": {"epochs": 2, "hidden": 8, "n_blocks": 1, "batch_size": 32},
-    "evaluation": {"epochs": 3},
 }
 
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
     folder = write_miniature(tmp_path_factory.mktemp("data") / "mini", 3, n_cells=120)
-    design = Table3Design(n_genes=8, reference=3, data=str(folder), overrides=SMALL)
-    return replace(TABLE3, name="table3", design=design)
+    changed = {"n_genes": 8, "reference_rank": 3, "data": str(folder), "evaluation": {"epochs": 3}}
+    return replace(TABLE3, design=TABLE3.design | changed, methods=small(TABLE3.methods, SMALL))
 
 
 def cells(experiment, *methods, gammas=("0.3", "0.5"), rep="0"):
     only = {"train_ratio": ["0.6"], "gamma": gammas, "method": methods, "rep": [rep]}
     return experiment.cells("paper", only)
-
-
-def outcomes(experiment, wanted):
-    rows = [row for group in experiment.groups(wanted) for row in experiment.compute(group)]
-    return {row.cell: (row.values, row.status) for row in rows}
 
 
 def test_the_grid_is_the_papers():
@@ -54,17 +48,17 @@ def test_the_grid_is_the_papers():
         *("train_ratio", "gamma", "method", "rep", "rank", "mse_rhat", "mse_r10"),
         *("status", "seconds"),
     )
-    assert set(TABLE3.known("method")) == set(TABLE3_METHODS)
+    assert set(TABLE3.known("method")) == set(TABLE3.methods)
     groups = TABLE3.groups(TABLE3.cells("paper", {"rep": ["0-1"]}))
-    assert [len(group.cells) for group in groups] == [30] * 4, "all shares of a train ratio"
+    assert [len(group) for group in groups] == [30] * 4, "all shares of a train ratio"
 
 
 def test_cells_do_not_depend_on_their_company(toy):
     wanted = cells(toy, "SIR", "TRE-full", "NN-full", "RRR", "PCA+network")
-    together = outcomes(toy, wanted)
+    together = computed(toy, wanted)
     alone = {}
     for cell in wanted[::-1]:
-        alone |= outcomes(toy, [cell])
+        alone |= computed(toy, [cell])
     assert together.keys() == alone.keys()
     for cell, (values, status) in together.items():
         assert status == alone[cell][1] == "ok"
@@ -72,30 +66,30 @@ def test_cells_do_not_depend_on_their_company(toy):
 
 
 def test_every_method_gives_a_rank_and_four_errors(toy):
-    found = outcomes(toy, cells(toy, *TABLE3_METHODS, gammas=("0.5",)))
-    assert {cell.method for cell in found} == set(TABLE3_METHODS)
+    found = computed(toy, cells(toy, *TABLE3.methods, gammas=("0.5",)))
+    assert {cell[2] for cell in found} == set(TABLE3.methods)
     for cell, (values, status) in found.items():
         assert status == "ok", (cell, status)
         rank, paper, paper_reference, honest, honest_reference = values
         assert isinstance(rank, int)
         assert 0 <= rank <= 16
         assert min(paper, paper_reference, honest, honest_reference) > 0
-        if TABLE3_METHODS[cell.method].link == "labeled":  # else the honest network is another
+        if TABLE3.methods[cell[2]].link == "labeled":  # else the honest network is another
             assert paper <= honest + 1e-12, "the test cells choose the epoch"
             assert paper_reference <= honest_reference + 1e-12
-    by_name = {cell.method: values for cell, (values, _) in found.items()}
+    by_name = {cell[2]: values for cell, (values, _) in found.items()}
     assert by_name["ridge"][1] < by_name["mean"][1], "genes predict properties here"
 
 
 def test_other_readings_are_other_numbers(toy):
     names = ("TRE-sup", "TRE-sup-Tf", "TRE-sup-inner", "TRE-sup-literal")
-    found = outcomes(toy, cells(toy, *names, gammas=("0.5",)))
-    errors = {cell.method: values[1] for cell, (values, _) in found.items()}
+    found = computed(toy, cells(toy, *names, gammas=("0.5",)))
+    errors = {cell[2]: values[1] for cell, (values, _) in found.items()}
     assert len(set(errors.values())) == 4
 
 
 def test_shares_that_leave_cells_over_are_filled(toy):
-    data = load_patchseq(toy.design.data, verify=False)
+    data = load_patchseq(toy.design["data"], verify=False)
     genes = tuple(data.counts.columns[:8])
     parts = {
         shares: table3_split(0, 0.6, 0.5, data=data, genes=genes, shares=shares).partition
@@ -111,23 +105,20 @@ def test_shares_that_leave_cells_over_are_filled(toy):
 
 
 def test_one_full_fit_serves_every_labeled_share(toy):
-    data = load_patchseq(toy.design.data, verify=False)
+    data = load_patchseq(toy.design["data"], verify=False)
     genes = tuple(data.counts.columns[:8])
     first, second = (table3_split(0, 0.6, g, data=data, genes=genes) for g in (0.3, 0.5))
-    fits: dict = {}
-    scores = []
+    known: dict = {}
     for split in (first, second):
         points = np.vstack([split.X_labeled, split.X_unlabeled])
-        shared = SharedScore(TikhonovScore(lam=1e-3), fits).__sklearn_clone__().fit(points)
-        scores.append(shared.train_scores_)
-        np.testing.assert_array_equal(
-            shared.evaluate(points[:3]), TikhonovScore(lam=1e-3).fit(points).evaluate(points[:3])
-        )
-    assert len(fits) == 1
-    np.testing.assert_array_equal(*scores)
-    SharedScore(TikhonovScore(lam=1e-2), fits).fit(points)
-    SharedScore(TikhonovScore(lam=1e-2), fits).fit(points[::-1])
-    assert len(fits) == 3, "other settings, other points"
+        shared = clone(SharedScore(TikhonovScore(lam=1e-3), known)).fit(points)
+        direct = TikhonovScore(lam=1e-3).fit(points)
+        np.testing.assert_array_equal(shared.train_scores_, direct.train_scores_)
+    assert len(known) == 1
+    np.testing.assert_array_equal(shared.evaluate(points[:3]), direct.evaluate(points[:3]))
+    for lam, points_again in ((1e-2, points), (1e-3, points[::-1])):
+        assert SharedScore(TikhonovScore(lam=lam), known).fit(points_again).train_scores_.any()
+    assert len(known) == 4, "other places, other settings, other points"
 
 
 def test_rows_survive_the_file_and_can_be_replayed(toy, tmp_path):
@@ -153,13 +144,12 @@ def test_rows_survive_the_file_and_can_be_replayed(toy, tmp_path):
 
 
 def test_a_failing_method_is_recorded_and_the_others_go_on(toy, tmp_path):
-    overrides = {**SMALL, "ksir": {"max_dim": 0}}
-    broken = replace(toy, design=replace(toy.design, overrides=overrides))
+    broken = replace(toy, methods=small(toy.methods, {"ksir": {"max_dim": 0}}))
     outcome = run(broken, cells(broken, "KSIR", "mean"), tmp_path, progress=False)
     assert (outcome.added, outcome.failed) == (4, 2)
     rows = Store(broken, tmp_path).read().values()
     failed = [row for row in rows if row.status != "ok"]
-    assert {row.cell.method for row in failed} == {"KSIR"}
+    assert {row.cell[2] for row in failed} == {"KSIR"}
     assert all("max_dim" in row.status and row.values == () for row in failed)
     frame = load_rows(broken, tmp_path)
     assert frame[frame["method"] == "KSIR"][["rank", "mse_rhat_honest"]].isna().all(axis=None)
@@ -175,45 +165,15 @@ def test_directions_that_are_not_finite_are_a_failure(toy, monkeypatch):
         return found
 
     monkeypatch.setattr(table3, "fit_reduction", spoiled)
-    found = outcomes(toy, cells(toy, "SIR", "TRE-sup", gammas=("0.5",)))
-    by_name = {cell.method: result for cell, result in found.items()}
+    found = computed(toy, cells(toy, "SIR", "TRE-sup", gammas=("0.5",)))
+    by_name = {cell[2]: result for cell, result in found.items()}
     assert by_name["SIR"] == ((), "failed: FloatingPointError: the directions are not finite")
     assert by_name["TRE-sup"][1] == "ok"
 
 
 def test_without_data_nothing_is_recorded(tmp_path, monkeypatch):
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "nowhere"))
-    absent = replace(TABLE3, design=Table3Design(data=str(tmp_path / "nowhere")))
+    absent = replace(TABLE3, design=TABLE3.design | {"data": str(tmp_path / "nowhere")})
     with pytest.raises(FileNotFoundError, match=DATA_VARIABLE):
         run(absent, cells(absent, "SIR"), tmp_path, progress=False)
     assert not Store(absent, tmp_path).read()
-
-
-def test_references_are_no_paper_methods():
-    assert not set(REFERENCES) & set(PAPER_METHODS)
-    assert tuple(TABLE3.axes["method"]) == PAPER_METHODS
-    for name, method in TABLE3_METHODS.items():
-        assert method.note, name
-        assert TABLE3.signature(name)["code"]
-
-
-# Settings are compared as such, and the rest says which cells are computed.
-WITHOUT_NUMBERS = {
-    "steinsdr.paper.table3:Table3",
-    "steinsdr.paper.table3:Table3Group",
-    "steinsdr.paper.table3:group_cells",
-}
-
-
-# Every family, link and selection; observing calls is slow.
-@pytest.mark.parametrize(
-    "method",
-    [*("SIR", "csOPG", "KSIR", "MLP", "NN-split", "TRE-full"), "RRR", "SIR-Tf", "ridge-inner"],
-)
-def test_what_a_cell_runs_is_in_its_fingerprint(toy, method):
-    wanted = cells(toy, method, gammas=("0.5",))
-    outcomes(toy, wanted)  # once unobserved: imports are not calls
-    table3._data.cache_clear()
-    table3._genes.cache_clear()
-    entered = definitions_entered(lambda: outcomes(toy, wanted))
-    assert entered - WITHOUT_NUMBERS <= definitions(TABLE3_METHODS[method].family, "prediction")

@@ -8,71 +8,71 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 
+from steinsdr.paper.experiment import Experiment
 from steinsdr.paper.run import run
-from steinsdr.paper.simulations import Design
-from steinsdr.paper.study import Experiment
+from steinsdr.paper.simulations import TABLE1, TABLE2
 
-SMALL = {
-    "p": 6,
-    "n_unlabeled": {"tikhonov": 50, "denoising": 60},
-    "n_evaluated": 40,
-    "overrides": {
-        "tikhonov": {"lam": 1e-2},
-        "denoising": {"epochs": 2, "hidden": 8, "n_blocks": 1, "batch_size": 32},
-        "mlp": {"epochs": 2, "hidden": (8, 4)},
-    },
+SETTINGS = {
+    "tikhonov": {"lam": 1e-2},
+    "denoising": {"epochs": 2, "hidden": 8, "n_blocks": 1, "batch_size": 32},
+    "mlp": {"epochs": 2, "hidden": (8, 4)},
 }
-METHODS = ("SIR", "TRE-sup", "TRE-split", "NN-split")
-REPETITIONS = {"smoke": 1, "laptop": 3, "paper": 12}
 
-TOY1 = Experiment(
+
+def small(methods, settings=SETTINGS):
+    """Return methods with settings by family that make them quick."""
+    return {
+        name: replace(m, settings={**m.settings, **settings.get(m.family, {})}, by_n={})
+        for name, m in methods.items()
+    }
+
+
+SMALL = {"p": 6, "n_unlabeled": {"tikhonov": 50, "denoising": 60}, "n_evaluated": 40}
+CHANGED = {
+    "methods": small(TABLE1.methods),
+    "repetitions": {"smoke": 1, "laptop": 3, "paper": 12},
+    "subsets": {},
+}
+LAWS = ("isotropic", "lognormal")
+METHODS = ("SIR", "TRE-sup", "TRE-split", "NN-split")
+
+TOY1 = replace(
+    TABLE1,
     name="toy1",
-    axes={"law": ("isotropic", "lognormal"), "n": (30, 40), "method": METHODS},
-    fixed={"r": 3},
-    design=Design(version="section41", measure="distance", **SMALL),
-    variants={"method": ("KSIR", "csOPG", "MLP", "TRE-full", "NN-sup")},
-    repetitions=REPETITIONS,
+    axes={"law": LAWS, "n": (30, 40), "method": METHODS},
+    design={**TABLE1.design, **SMALL},
+    variants={"method": tuple(name for name in TABLE1.known("method") if name not in METHODS)},
+    **CHANGED,
 )
-TOY2 = Experiment(
+TOY2 = replace(
+    TABLE2,
     name="toy2",
-    axes={"law": ("isotropic", "lognormal"), "r": (1, 3), "method": METHODS},
+    axes={"law": LAWS, "r": (1, 3), "method": METHODS},
     fixed={"n": 40},
-    design=Design(version="section42", measure="rank", **SMALL),
-    repetitions=REPETITIONS,
+    design={**TABLE2.design, **SMALL},
+    variants={"method": tuple(name for name in TABLE2.known("method") if name not in METHODS)},
+    **CHANGED,
 )
 
 
 class Deadly(Experiment):
     """The worker that computes repetition 1 is killed, as by a system without memory."""
 
-    def compute(self, group, cache=None):
-        if group.cells[0].rep == 1:
+    def compute(self, cells, cache=None, **options):
+        if cells[0][-1] == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().compute(group, cache)
+        return super().compute(cells, cache, **options)
 
 
 DEADLY = Deadly(**{field.name: getattr(TOY1, field.name) for field in fields(TOY1)})
 
 
-def definitions_entered(function):
-    """Call a function; return the package's functions and classes it ran, as "module:name"."""
-    entered = set()
-
-    def observe(frame, event, _):
-        module = frame.f_globals.get("__name__", "")
-        if event == "call" and module.startswith("steinsdr"):
-            name = frame.f_code.co_qualname.partition(".")[0]
-            if not name.startswith(("<", "__create_fn__")):  # what dataclasses make
-                entered.add(f"{module}:{name}")
-
-    sys.setprofile(observe)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return entered
+def computed(experiment, cells):
+    """Return values and status by cell: what must not change."""
+    rows = [row for group in experiment.groups(cells) for row in experiment.compute(group)]
+    return {row.cell: (row.values, row.status) for row in rows}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .study import Experiment
+    from .experiment import Experiment
 
 __all__ = ["add_commands"]
 
@@ -116,18 +116,18 @@ def _need(folder: str) -> str:
 
 
 def _experiment(name: str) -> Experiment:
-    from .registry import EXPERIMENTS
+    from .experiment import EXPERIMENTS, find_experiment
 
     if name not in EXPERIMENTS:
         raise ValueError(f"experiment must be one of {', '.join(EXPERIMENTS)}; got {name!r}.")
-    return EXPERIMENTS[name]
+    return find_experiment(name)
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.results == RESULTS:  # a folder of one's own is made
         _need(RESULTS)
+    from .experiment import parse_only
     from .run import run
-    from .study import parse_only
 
     experiment = _experiment(options.experiment)
     cells = experiment.cells(options.profile, parse_only(options.only))
@@ -155,7 +155,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _replay(options: argparse.Namespace) -> int:
     folder = _need(options.results)
-    from .provenance import Manifest, replay, stored_row
+    from .provenance import Manifest, replay
     from .store import Store
 
     experiment = _experiment(options.experiment)
@@ -164,14 +164,14 @@ def _replay(options: argparse.Namespace) -> int:
     store = Store(experiment, folder)
     store.read()
     made_here = Manifest(experiment, folder).made_here()
-    outcome = replay(experiment, stored_row(store, cell), made_here=made_here)
-    print(f"{experiment.name} {' '.join(store.key(cell))}: {outcome}")
+    outcome = replay(experiment, store.row(cell), made_here=made_here)
+    print(f"{experiment.name} {' '.join(map(str, cell))}: {outcome}")
     return 0 if outcome.same else 1
 
 
 def _check(options: argparse.Namespace) -> int:
     folder = _need(options.results)
-    from .run import check_code
+    from .provenance import check_code
     from .store import Store
 
     experiment = _experiment(options.experiment)
@@ -242,9 +242,9 @@ def _patchseq(options: argparse.Namespace) -> int:
     if options.results == RESULTS:
         _need(RESULTS)
     from ..plotting import use_style
+    from .experiment import one_thread
     from .patchseq import load_patchseq
     from .patchseq_chapter import Chapter, make
-    from .provenance import one_thread
 
     use_style()
     data = load_patchseq()

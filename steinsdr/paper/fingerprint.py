@@ -14,12 +14,12 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["code_hash", "definitions", "fingerprint", "reachable"]
+__all__ = ["code_hash", "reachable", "scope"]
 
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -33,84 +33,31 @@ _TEXTS = {
     if not path.name.startswith(".")
 }
 
-_SIMULATED = (
-    "steinsdr.paper.simulations:compute",
-    "steinsdr.paper.simulations:Design",
-    "steinsdr.paper.methods:Method",
-)
-# Where the computation of a row begins, by what is measured.
-_ROOTS = {
-    "distance": _SIMULATED,
-    "rank": _SIMULATED,
-    "scores": ("steinsdr.paper.simulations:ScoreFit",),
-    "prediction": (
-        "steinsdr.paper.table3:compute",
-        "steinsdr.paper.table3:Table3Design",
-    ),
+# Definitions that others name as one of several choices, and the families of methods that use
+# them. A row of another family uses nothing of them, so its fingerprint leaves them out.
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "TikhonovScore": ("tikhonov", "score-kernel", "floor-kernel", "coupled"),
+    "DenoisingScore": ("denoising", "score-network"),
+    "AdaptiveRank": ("tikhonov", "denoising", "analytic", "sir", "ridge", "permutation"),
 }
-_THEORY_CELLS = "steinsdr.paper.rates"
-
-# What each family of methods is made of. A row of one family uses nothing of the others, so what
-# is named here for them is left out of its fingerprint.
-_FAMILIES: dict[str, frozenset[str]] = {
-    "tikhonov": frozenset({"SteinSDR", "TikhonovScore"}),
-    "denoising": frozenset({"SteinSDR", "DenoisingScore"}),
-    "analytic": frozenset({"SteinSDR"}),
-    "ridge": frozenset({"RidgeDirections"}),
-    "sir": frozenset({"SIR"}),
-    "csopg": frozenset({"CSOPG"}),
-    "ksir": frozenset({"KSIR"}),
-    "mlp": frozenset({"MLPDirections", "DominanceRank"}),
-    "linear": frozenset({"linear_errors", "linear_reductions"}),
-}
-_STUDIES: dict[str, tuple[str, frozenset[str]]] = {
-    "identity": ("_identity", frozenset()),
-    "score-kernel": ("_scores", frozenset({"TikhonovScore"})),
-    "score-network": ("_scores", frozenset({"DenoisingScore"})),
-    "split": ("_split", frozenset()),
-    "floor-normal": ("_floor", frozenset()),
-    "floor-kernel": ("_floor", frozenset({"TikhonovScore"})),
-    "coupled": ("_coupled", frozenset({"TikhonovScore"})),
-    "distance": ("_distance", frozenset()),
-    "threshold": ("_threshold", frozenset()),
-    "permutation": ("_permutation", frozenset({"AdaptiveRank"})),
-}
-_PARTS = frozenset().union(*_FAMILIES.values(), {"AdaptiveRank"})
-# Settings stand in the manifest as such.
-_TABLES = frozenset({"METHODS", "TABLE3_METHODS", "STUDIES"})
-_SELECTS_BY_RULE = ("tikhonov", "denoising", "analytic", "sir", "ridge")
 
 
-@cache
-def fingerprint(family: str, measure: str) -> str:
-    """Return a hash of the code that decides ``measure`` for a family of methods.
+def scope(
+    family: str, functions: Iterable[Callable[..., Any]], unused: Iterable[str] = ()
+) -> tuple[list[str], set[str]]:
+    """Return the arguments of :func:`code_hash` for a family of methods.
 
-    The measures are "distance", "rank", "prediction", for those that have them "scores", and
-    "theory", which has families of its own.
-
-    Examples
-    --------
-    >>> len({fingerprint("sir", "distance"), fingerprint("ksir", "distance")})
-    2
+    Parameters
+    ----------
+    family : str
+        Decides which of the choices that the code offers is its own.
+    functions : iterable of functions
+        Where the computation of a row begins.
+    unused : iterable of str
+        Names that are not followed besides.
     """
-    return code_hash(*_begin_and_end(family, measure))
-
-
-def definitions(family: str, measure: str) -> set[str]:
-    """Return the definitions behind a fingerprint, as "module:name"."""
-    return set(reachable(*_begin_and_end(family, measure)))
-
-
-def _begin_and_end(family: str, measure: str) -> tuple[list[str], frozenset[str]]:
-    """Return the roots of a fingerprint and the names that it does not follow."""
-    if measure == "theory":
-        name, used = _STUDIES[family]
-        roots = [f"{_THEORY_CELLS}:compute", f"{_THEORY_CELLS}:{name}", *map(_find, used)]
-        return roots, (_PARTS - used) | _TABLES | {"_FAMILIES"}
-    used = _FAMILIES[family]
-    if measure in ("rank", "prediction") and family in _SELECTS_BY_RULE:
-        used = used | {"AdaptiveRank"}
-    return list(_ROOTS[measure]), (_PARTS - used) | _TABLES
+    others = {name for name, families in _CHOICES.items() if family not in families}
+    return [f"{f.__module__}:{f.__qualname__}" for f in functions], others.union(unused)
 
 
 def code_hash(roots: Iterable[str], stop: Iterable[str] = ()) -> str:
@@ -118,6 +65,11 @@ def code_hash(roots: Iterable[str], stop: Iterable[str] = ()) -> str:
 
     Names in ``stop`` are not followed.
     """
+    return _code_hash(tuple(roots), frozenset(stop))
+
+
+@cache
+def _code_hash(roots: tuple[str, ...], stop: frozenset[str]) -> str:
     texts = sorted(set(reachable(roots, stop).values()))
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
@@ -149,12 +101,6 @@ def reachable(roots: Iterable[str], stop: Iterable[str] = ()) -> dict[str, str]:
         found[key] = ast.dump(_Unqualified(module).visit(copy.deepcopy(node)))
         waiting += [f"{m}:{n}" for m, n in _references(module, node) if n not in skip]
     return found
-
-
-def _find(name: str) -> str:
-    """Return "module:name" of the only definition with a name."""
-    (module,) = [m for m in _TEXTS if name in _definitions(m)]
-    return f"{module}:{name}"
 
 
 @cache

@@ -18,10 +18,11 @@ import pandas as pd
 
 from ..scores import GaussianScore, TikhonovScore
 from ..simulation import BASE_SEED, links, simulate, stream
+from . import rates
 from .ledger import Ledger
-from .rate_results import load_studies, shares_table, study_rate
-from .study import TABLE1
-from .theory import kernel_lemmas, lemma1, rates, score_errors, theorem1, theorem2, theorem3
+from .rates import load_studies, shares_table, study_rate
+from .simulations import TABLE1
+from .theory import kernel_lemmas, lemma1, score_errors, theorem1, theorem2, theorem3
 from .theory.printed_settings import compare_settings
 
 __all__ = ["JUDGES", "Judgement", "StoredRows", "verdict_by_count"]

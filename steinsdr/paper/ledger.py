@@ -20,10 +20,9 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from ..simulation import LAWS
-from .methods import PAPER_METHODS
-from .registry import EXPERIMENTS
+from .experiment import Experiment, find_experiment
+from .simulations import PAPER_METHODS
 from .store import Store, atomic_write
-from .study import Experiment
 
 __all__ = [
     "FEW",
@@ -103,11 +102,9 @@ FOOTNOTE_SUCCESS = {0.6: 0.74, 0.8: 0.84}
 def load_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Return the stored rows as a frame with the columns of the CSV file, NaN where it failed."""
     rows = Store(experiment, folder).read().values()
-    names = [*experiment.values, *experiment.further]
+    names = [*experiment.values]
     blank = (np.nan,) * len(names)
-    records = [
-        (*experiment.key(row.cell), *(row.values or blank), row.status, row.seconds) for row in rows
-    ]
+    records = [(*row.cell, *(row.values or blank), row.status, row.seconds) for row in rows]
     frame = pd.DataFrame(records, columns=[*experiment.keys, *names, "status", "seconds"])
     return frame[list(experiment.columns)]
 
@@ -251,7 +248,7 @@ class Ledger:
         """Compare the rows in ``results`` with the paper's figures in ``paper``."""
         parts, extras, rows = [], [], {}
         for table, layout in LAYOUTS.items():
-            experiment = EXPERIMENTS[table]
+            experiment = find_experiment(table)
             keys = [*layout.keys, "method", "measure"]
             rows[table] = load_rows(experiment, results)
             ours = summarize(experiment, rows[table])
@@ -318,7 +315,7 @@ class Ledger:
         """Return what was computed for a table and the paper does not have, and what it is."""
         part = self.extras[self.extras["table"] == table]
         keys = [*LAYOUTS[table].keys, "method", "measure"]
-        methods = EXPERIMENTS[table].methods
+        methods = find_experiment(table).methods
         shown = part[[*keys, "mean", "sd", "reps"]].reset_index(drop=True)
         return shown.assign(reading=[methods[name].note for name in shown["method"]])
 

@@ -21,9 +21,9 @@ import pandas as pd
 from .._base import check_choice
 from ..simulation import LAWS
 from .claims import NN, VERDICTS, load_claims
+from .experiment import EXPERIMENTS, find_experiment
 from .ledger import LAYOUTS, SCANT, Z_LIMIT, Ledger
 from .provenance import environments, read_manifest
-from .registry import EXPERIMENTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -444,8 +444,9 @@ def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
     columns = {}
     for name, manifest in load_manifests(folder).items():
         told = {method: str(rows) for method, rows in manifest["rows"].items()}
-        if experiment := EXPERIMENTS.get(name):
-            if experiment.naming != "method":
+        if name in EXPERIMENTS:
+            experiment = find_experiment(name)
+            if experiment.by != "method":
                 continue
             wanted = {}
             for method in experiment.axes["method"]:

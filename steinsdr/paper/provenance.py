@@ -1,4 +1,8 @@
-"""What stands beside a table's rows: settings, seeds, versions, code hashes, machine, totals."""
+"""What stands beside a table's rows, and whether they can be computed again.
+
+A manifest holds settings, seeds, versions, code hashes, the machine and totals. A replay computes
+stored rows again from nothing and says whether they are the same numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,42 +10,38 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .. import __version__
+from .._base import check_integer
 from ..simulation import BASE_SEED, stream
-from .registry import EXPERIMENTS
-from .simulations import Row
-from .store import Store, atomic_write, locked
-from .study import Experiment
+from .experiment import EXPERIMENTS, Cell, Experiment, Row, find_experiment
+from .store import Say, Store, atomic_write, locked
 
 __all__ = [
     "Manifest",
     "Replay",
+    "check_code",
     "environments",
-    "one_thread",
     "read_manifest",
     "replay",
     "replay_sample",
     "spread",
     "status",
-    "stored_row",
 ]
 
 
-SEEDS = (
+_SEEDS = (
     "repetition k has seed 42 + k; every draw comes from a stream of steinsdr.simulation named by "
     "what it is for"
 )
-SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 if it was cached"
+_SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 if it was cached"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
 
 
@@ -103,10 +103,11 @@ class Manifest:
                 found[name] = differing
         return found
 
-    def unrecorded(self, rows: Mapping[Any, Row]) -> list[str]:
+    def unrecorded(self, rows: Iterable[Cell]) -> list[str]:
         """Return the methods that have rows but no recorded signature."""
-        recorded = self.load().get("methods", {})
-        return sorted({row.cell.method for row in rows.values()} - recorded.keys())
+        return sorted(
+            {*map(self.experiment.method_of, rows)} - self.load().get("methods", {}).keys()
+        )
 
     def record(self, methods: Iterable[str], *, replayed: Mapping[str, int] | None = None) -> None:
         """Record the current signatures; ``replayed`` counts the rows that were found equal.
@@ -126,8 +127,7 @@ class Manifest:
                 entry = self.experiment.signature(name)
                 if not replayed and entry["code"] in _codes(before):
                     entry["code"] = before["code"]  # a later version, found equal to this one
-                method = self.experiment.methods[name]
-                entry["note"] = method.note
+                entry["note"] = self.experiment.methods[name].note
                 entry["tolerance"] = self.experiment.tolerance(name)
                 history = [h for h in before.get("found_equal", []) if h["code"] != entry["code"]]
                 if before and before["code"] != entry["code"]:
@@ -142,26 +142,23 @@ class Manifest:
             content["design"] = self._design()
             self._write(content)
 
-    def summarize(self, rows: Mapping[Any, Row]) -> None:
+    def summarize(self, rows: Mapping[Cell, Row]) -> None:
         """Write totals, if they are others than those that are there."""
         with locked(self.path):
             before = self.load()
             content = dict(before)
             if not environments(content):
                 _add_environment(content)
-            counts: dict[str, int] = {}
-            for row in rows.values():
-                counts[row.cell.method] = counts.get(row.cell.method, 0) + 1
             content |= {
                 "experiment": self.experiment.name,
                 "columns": list(self.experiment.columns),
                 "fixed": dict(self.experiment.fixed),
-                "seeds": SEEDS,
-                "rows": self._ordered(counts),
+                "seeds": _SEEDS,
+                "rows": self._ordered(Counter(map(self.experiment.method_of, rows))),
                 "failed": sum(row.status != "ok" for row in rows.values()),
                 # Rounded as in the file, so that reading it gives the same sum.
                 "seconds": round(sum(round(row.seconds, 3) for row in rows.values()), 1),
-                "seconds_are": SECONDS,
+                "seconds_are": _SECONDS,
             }
             if content != before:
                 self._write(content)
@@ -172,7 +169,7 @@ class Manifest:
         return bool(made) and all(_kind(one) == _kind(_environment()) for one in made)
 
     def _design(self) -> dict[str, Any]:
-        return _plain(self.experiment.describe())
+        return _plain(dict(self.experiment.design))
 
     def _ordered(self, by_method: Mapping[str, Any]) -> dict[str, Any]:
         return {name: by_method[name] for name in self.experiment.methods if name in by_method}
@@ -232,11 +229,7 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
 
 
-# Recompute stored replicates from nothing, and say whether they are the same numbers.
-
-
-STRICT = 1e-6
-"""Tolerance of networks where the same machine should give the same digits."""
+_STRICT = 1e-6  # tolerance of networks where the same machine should give the same digits
 
 
 @dataclass(frozen=True)
@@ -260,26 +253,14 @@ class Replay:
         return bool(difference.max() <= self.tolerance)
 
     def __str__(self) -> str:
-        stored, again = (row.values or row.status for row in (self.stored, self.again))
+        stored, again = (
+            ", ".join(map(repr, row.values)) or row.status for row in (self.stored, self.again)
+        )
         if stored == again:
-            return f"same: {_shown(stored)}"
+            return f"same: {stored}"
         verdict = "same within" if self.same else "NOT the same, tolerance"
         where = "on the same kind of machine" if self.made_here else "on another machine"
-        found = f"stored {_shown(stored)}, now {_shown(again)}"
-        return f"{verdict} {self.tolerance:g} {where}: {found}"
-
-
-def _shown(result: tuple[float, ...] | str) -> str:
-    return result if isinstance(result, str) else ", ".join(map(repr, result))
-
-
-def stored_row(store: Store, cell: Any) -> Row:
-    """Return the row of a cell; ValueError if there is none."""
-    row = store.rows.get(store.key(cell))
-    if row is None:
-        name = " ".join(store.key(cell))
-        raise ValueError(f"{store.path} has no row {name}; python -m steinsdr status lists them.")
-    return row
+        return f"{verdict} {self.tolerance:g} {where}: stored {stored}, now {again}"
 
 
 def replay(experiment: Experiment, stored: Row, *, made_here: bool = False) -> Replay:
@@ -291,86 +272,103 @@ def replay(experiment: Experiment, stored: Row, *, made_here: bool = False) -> R
     stored : Row
     made_here : bool
         Whether it was made on the same kind of machine with the same versions, as
-        :meth:`Manifest.made_here` says; networks are then held to ``STRICT``.
+        :meth:`Manifest.made_here` says; networks are then held to six digits.
     """
-    (group,) = experiment.groups([stored.cell])
-    with one_thread(networks=experiment.uses_networks(group.cells)):
-        (again,) = experiment.compute(group)
-    tolerance = experiment.tolerance(stored.cell.method)
-    return Replay(stored, again, min(tolerance, STRICT) if made_here else tolerance, made_here)
+    (again,) = experiment.compute([stored.cell])
+    tolerance = experiment.tolerance(experiment.method_of(stored.cell))
+    return Replay(stored, again, min(tolerance, _STRICT) if made_here else tolerance, made_here)
 
 
 def replay_sample(
     experiment: Experiment, folder: str | os.PathLike[str], method: str, size: int = 3
 ) -> list[Replay]:
     """Replay some rows of a method, chosen by :func:`spread`."""
-    rows = [r for r in Store(experiment, folder).read().values() if r.cell.method == method]
+    rows = Store(experiment, folder).read()
+    chosen = spread(
+        experiment, [cell for cell in rows if experiment.method_of(cell) == method], size
+    )
     made_here = Manifest(experiment, folder).made_here()
-    chosen = spread(experiment, rows, size)
-    return [replay(experiment, row, made_here=made_here) for row in chosen]
+    return [replay(experiment, rows[cell], made_here=made_here) for cell in chosen]
 
 
-def spread(experiment: Experiment, rows: Iterable[Row], size: int) -> list[Row]:
-    """Choose rows of a method that cover the values of every axis, and repetitions, evenly.
+def spread(experiment: Experiment, cells: Iterable[Cell], size: int) -> list[Cell]:
+    """Choose cells of a method that cover the values of every axis, and repetitions, evenly.
 
-    One after the other, the row whose values were chosen least often so far; which one of several
+    One after the other, the cell whose values were chosen least often so far; which one of several
     depends on the method, so that together the methods cover more than each alone.
     """
-    # Sorted by key, so that the sample does not depend on the order of computing.
-    left = sorted(rows, key=lambda row: row.cell)
-    axes = [axis for axis in experiment.axes if axis != experiment.naming]
-    chosen: list[Row] = []
+    # Sorted, so that the sample does not depend on the order of computing.
+    left = sorted(cells)
+    chosen: list[Cell] = []
     if left:
-        names = ("replay", experiment.name, left[0].cell.method)
+        names = ("replay", experiment.name, experiment.method_of(left[0]))
         left = [left[k] for k in stream(BASE_SEED, *names).permutation(len(left))]
-    times: Counter[tuple[str, Any]] = Counter()
+    times: Counter[tuple[int, Any]] = Counter()
 
-    def chosen_before(row: Row) -> tuple[int, int]:
-        values = sum(times[axis, getattr(row.cell, axis)] for axis in axes)
-        return values, times["rep", row.cell.rep]
+    def chosen_before(cell: Cell) -> tuple[int, int]:
+        *axes, rep = enumerate(cell)
+        return sum(times[part] for part in axes), times[rep]
 
     while left and len(chosen) < size:
-        row = min(left, key=chosen_before)
-        left.remove(row)
-        chosen.append(row)
-        times.update((axis, getattr(row.cell, axis)) for axis in (*axes, "rep"))
+        chosen.append(min(left, key=chosen_before))
+        left.remove(chosen[-1])
+        times.update(enumerate(chosen[-1]))
     return chosen
 
 
-# One thread per process: the same numbers everywhere, and no fight between workers.
+def check_code(
+    experiment: Experiment,
+    folder: str | os.PathLike[str],
+    methods: Iterable[str],
+    *,
+    accept: bool = False,
+    sample: int = 3,
+    say: Say = print,
+) -> dict[str, int]:
+    """Refuse to mix rows made by different code, unless a replay finds them equal.
 
+    Returns
+    -------
+    dict of str to int
+        The methods whose code or settings changed, and how many rows of each were replayed.
 
-@contextmanager
-def one_thread(*, networks: bool = True) -> Iterator[None]:
-    """Run linear algebra and, if there are networks, torch on one thread; restore it after.
-
-    Modules of networks are loaded now, not when the first network is due: their files may have
-    changed by then, and the fingerprint is that of the code at the start.
+    Raises
+    ------
+    ValueError
+        If a method's code or settings are not those of its stored rows, and ``accept`` is false
+        or a replayed row differs; or if ``sample`` is less than one row.
     """
-    if not networks:  # importing torch takes seconds
-        with threadpool_limits(1):
-            yield
-        return
-    import torch
-
-    from ..baselines import _networks  # noqa: F401
-    from ..scores import _network  # noqa: F401
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        torch.set_num_threads(before)
-
-
-# What is stored and what is missing.
+    check_integer(sample, "sample", low=1)
+    store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
+    rows = store.read()
+    stored = {*map(experiment.method_of, rows)}
+    wanted = [name for name in methods if name in stored]
+    changed = manifest.changed(wanted)
+    changed |= {name: ["record"] for name in manifest.unrecorded(rows) if name in wanted}
+    if changed and not accept:
+        what = "; ".join(f"{name} ({', '.join(keys)})" for name, keys in changed.items())
+        raise ValueError(
+            f"the code or settings behind the rows in {store.path} changed: {what}. "
+            "--accept-code-change replays some rows of each and goes on if they are the same."
+        )
+    replayed = {}
+    for name in changed:
+        replays = replay_sample(experiment, folder, name, sample)
+        for one in replays:
+            say(f"{experiment.name} {' '.join(map(str, one.stored.cell))}: {one}")
+        if different := sum(not one.same for one in replays):
+            raise ValueError(
+                f"{name}: {different} of {len(replays)} replayed rows of {store.path} differ under "
+                "the present code. Remove its rows to compute them again, or restore the code."
+            )
+        replayed[name] = len(replays)
+        manifest.record([name], replayed={name: len(replays)})
+    return replayed
 
 
 def status(folder: str | os.PathLike[str]) -> str:
     """Return a table of methods: rows of the paper profile there, missing, failed, code, hours."""
-    return "\n\n".join(_table(experiment, folder) for experiment in EXPERIMENTS.values())
+    return "\n\n".join(_table(find_experiment(name), folder) for name in EXPERIMENTS)
 
 
 def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
@@ -378,14 +376,11 @@ def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
     manifest = Manifest(experiment, folder)
     changed = {*manifest.changed(experiment.methods), *manifest.unrecorded(rows)}
     lines = [f"{experiment.name:<20}{'stored':>8}{'missing':>9}{'failed':>8}{'hours':>8}  code"]
-    for method in experiment.known(experiment.naming):
-        mine = [row for row in rows.values() if row.cell.method == method]
-        wanted = {experiment.key(c) for c in experiment.cells(only={experiment.naming: [method]})}
-        have = {experiment.key(row.cell) for row in mine}
+    for method in experiment.known(experiment.by):
+        mine = [row for row in rows.values() if experiment.method_of(row.cell) == method]
+        missing = {*experiment.cells(only={experiment.by: [method]})} - rows.keys()
         failed = sum(row.status != "ok" for row in mine)
         hours = sum(row.seconds for row in mine) / 3600
         code = "" if not mine else "changed" if method in changed else "as recorded"
-        lines.append(
-            f"{method:<20}{len(mine):>8}{len(wanted - have):>9}{failed:>8}{hours:>8.2f}  {code}"
-        )
+        lines.append(f"{method:<20}{len(mine):>8}{len(missing):>9}{failed:>8}{hours:>8.2f}  {code}")
     return "\n".join(lines)

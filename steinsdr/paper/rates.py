@@ -1,91 +1,59 @@
-"""Cells of the theory studies as pure functions of their key.
+"""The theory studies: their cells, and the slopes and shares that the stored rows show.
 
-Repetition k has seed 42 + k, and every draw follows from it. A cell's values are what the study
-measures, and the error of the score it was measured with: zero for the true score.
+A study measures one quantity over growing sizes. The values of a cell are that quantity, and the
+error of the score it was measured with: zero for the true score.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binomtest
 
+from .._base import check_choice, check_integer
 from ..scores import DenoisingScore, GaussianScore, TikhonovScore
-from ..simulation import BASE_SEED
-from .fingerprint import fingerprint
-from .simulations import Row
-from .study import Experiment
+from ..simulation import BASE_SEED, stream
+from .experiment import Cell, Experiment, Method, Row, read_methods
+from .ledger import load_rows
 from .theory import lemma1, score_errors, theorem1, theorem2, theorem3
-from .theory.lemma1 import SCORED_LAWS
 
 __all__ = [
     "STUDIES",
     "THEORY",
-    "Study",
-    "Theory",
-    "TheoryCell",
-    "TheoryDesign",
-    "TheoryGroup",
-    "compute",
-    "group_cells",
+    "Rate",
+    "fit_rate",
+    "load_studies",
+    "measure",
+    "rate_of",
+    "rates_table",
+    "shares_table",
+    "study_rate",
 ]
-
 
 Values = tuple[float, float]  # what is measured, and the score's error
 
-
-class TheoryCell(NamedTuple):
-    """One repetition of a study at one size."""
-
-    study: str
-    size: int
-    rep: int
-
-    @property
-    def method(self) -> str:
-        """What runner and manifest keep apart."""
-        return self.study
+STUDIES = read_methods("studies.toml")
+"""All studies by name."""
 
 
-class TheoryGroup(NamedTuple):
-    """Cells of one family, size and repetition: they share data and fits."""
-
-    cells: tuple[TheoryCell, ...]
-
-    @property
-    def cost(self) -> float:
-        """Seconds it may take, roughly."""
-        return sum(STUDIES[cell.study].cost * cell.size / 1000 for cell in self.cells)
-
-
-def group_cells(cells: Iterable[TheoryCell]) -> list[TheoryGroup]:
-    """Group cells; repetitions in turn, so that all sizes fill up together."""
-    groups: dict[tuple[int, str, int], list[TheoryCell]] = {}
-    for cell in cells:
-        key = (cell.rep, STUDIES[cell.study].family, cell.size)
-        groups.setdefault(key, []).append(cell)
-    return [TheoryGroup(tuple(groups[key])) for key in sorted(groups)]
-
-
-def compute(group: TheoryGroup) -> list[Row]:
-    """Compute the cells of a group.
+def measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
+    """Measure cells of one family, size and repetition, which share data and fits.
 
     None of them has a reason to fail, so that an exception is a defect and ends the run.
     """
-    first = group.cells[0]
-    studies = [STUDIES[cell.study] for cell in group.cells]
-    measure = _FAMILIES[studies[0].family]
+    studies = [experiment.methods[name] for name, _, _ in cells]
+    _, size, rep = cells[0]
     start = time.perf_counter()
-    results = list(measure(studies, first.size, BASE_SEED + first.rep))
-    seconds = (time.perf_counter() - start) / len(studies)
-    return [
-        Row(cell, values, "ok", seconds)  # type: ignore[arg-type]
-        for cell, values in zip(group.cells, results, strict=True)
-    ]
+    results = list(experiment.families[studies[0].family](studies, size, BASE_SEED + rep))
+    seconds = (time.perf_counter() - start) / len(cells)
+    return [Row(cell, values, "ok", seconds) for cell, values in zip(cells, results, strict=True)]
 
 
 def _one(frame: pd.DataFrame, value: str, score_error: str | None = None) -> Values:
@@ -94,7 +62,7 @@ def _one(frame: pd.DataFrame, value: str, score_error: str | None = None) -> Val
     return float(row[value]), 0.0 if score_error is None else float(row[score_error])
 
 
-def _identity(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
+def _identity(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
     smooth = [name for name, link in lemma1.LINKS.items() if link.smooth]
     for study in studies:
         law = study.settings["law"]
@@ -102,19 +70,25 @@ def _identity(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
         yield float(gaps.gap.mean()), 0.0
 
 
-def _scores(make: Callable[[Study, int], Any]) -> Callable[..., Iterable[Values]]:
-    def measure(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
-        for study in studies:
-            law, p = study.settings["law"], study.settings["p"]
-            errors = score_errors.size_errors(
-                make(study, seed), law, p, [size], n_reps=1, seed=seed
-            )
-            yield _one(errors, "fresh", "own")
-
-    return measure
+def _score_kernel(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
+    for study in studies:
+        # Beyond ten thousand points the kernel draws its centres: the seed makes it a function.
+        score = TikhonovScore(study.settings["lam"], tol=1e-3, random_state=seed)
+        yield _score_error(study, score, size, seed)
 
 
-def _split(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
+def _score_network(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
+    for study in studies:
+        yield _score_error(study, DenoisingScore(random_state=seed), size, seed)
+
+
+def _score_error(study: Method, score: Any, size: int, seed: int) -> Values:
+    law, p = study.settings["law"], study.settings["p"]
+    errors = score_errors.size_errors(score, law, p, [size], n_reps=1, seed=seed)
+    return _one(errors, "fresh", "own")
+
+
+def _split(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
     for study in studies:
         varied = {"n_labeled": 400, study.settings["vary"]: size}
         n_labeled = varied.pop("n_labeled")
@@ -122,19 +96,25 @@ def _split(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
         yield _one(errors, "error", "epsilon")
 
 
-def _floor(make: Callable[[int], Any]) -> Callable[..., Iterable[Values]]:
-    def measure(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
-        for study in studies:
-            n_labeled, p = study.settings["n_labeled"], study.settings["p"]
-            errors = theorem1.split_errors(
-                [n_labeled], p=p, n_unlabeled=size, score=make(seed), n_reps=1, seed=seed
-            )
-            yield _one(errors, "error", "epsilon")
-
-    return measure
+def _floor_normal(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
+    for study in studies:
+        yield _floor(study, GaussianScore(), size, seed)
 
 
-def _coupled(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
+def _floor_kernel(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
+    for study in studies:
+        yield _floor(study, TikhonovScore(1e-3, tol=1e-3, random_state=seed), size, seed)
+
+
+def _floor(study: Method, score: Any, size: int, seed: int) -> Values:
+    n_labeled, p = study.settings["n_labeled"], study.settings["p"]
+    errors = theorem1.split_errors(
+        [n_labeled], p=p, n_unlabeled=size, score=score, n_reps=1, seed=seed
+    )
+    return _one(errors, "error", "epsilon")
+
+
+def _coupled(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
     # One path of fits serves every beta with the same law and rule for lambda. It stops when the
     # last of them has converged, so all are asked for, wanted or not: same key, same number.
     found: dict[Any, pd.DataFrame] = {}
@@ -150,328 +130,228 @@ def _coupled(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
         yield _one(errors[errors.beta == study.settings["beta"]], "error", "score_error")
 
 
-def _distance(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
+def _distance(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
     for _ in studies:
         yield _one(theorem3.rank_recovery([size], [0.5], n_reps=1, seed=seed), "distance")
 
 
-def _threshold(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
+def _threshold(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
     factors = [study.settings["factor"] for study in studies]
     ranks = theorem3.rank_recovery([size], factors, n_reps=1, seed=seed)
     yield from ((float(correct), 0.0) for correct in ranks.correct)
 
 
-def _permutation(studies: list[Study], size: int, seed: int) -> Iterable[Values]:
+def _permutation(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
     signals = [study.settings["signal"] for study in studies]
     ranks = theorem3.rank_frequencies(signals, n=size, n_reps=1, seed=seed)
     yield from ((float(over), 0.0) for over in ranks.over)
 
 
-_FAMILIES: dict[str, Callable[[list[Study], int, int], Iterable[Values]]] = {
-    "identity": _identity,
-    # Beyond ten thousand points the kernel draws its centres: the seed makes it a pure function.
-    "score-kernel": _scores(
-        lambda study, seed: TikhonovScore(study.settings["lam"], tol=1e-3, random_state=seed)
-    ),
-    "score-network": _scores(lambda study, seed: DenoisingScore(random_state=seed)),
-    "split": _split,
-    "floor-normal": _floor(lambda seed: GaussianScore()),
-    "floor-kernel": _floor(lambda seed: TikhonovScore(1e-3, tol=1e-3, random_state=seed)),
-    "coupled": _coupled,
-    "distance": _distance,
-    "threshold": _threshold,
-    "permutation": _permutation,
-}
+def _group(experiment: Experiment, cell: Cell) -> tuple[int, str, int]:
+    """Group by family and size; repetitions in turn, so that all sizes fill up together."""
+    study, size, rep = cell
+    return rep, experiment.methods[study].family, size
 
 
-# The studies behind the theory chapters that take longer than a chapter may.
-#
-# A study measures one quantity over growing sizes, the settings otherwise fixed. The chapters
-# compute
-# small versions live and show these beside them.
-
-
-@dataclass(frozen=True)
-class Study:
-    """A quantity measured over growing sizes.
-
-    Attributes
-    ----------
-    family : str
-        Which function of ``steinsdr.paper.rates`` measures it; cells of one family,
-        size and repetition are computed together.
-    sizes : tuple of int
-        Values of what grows.
-    axis : str
-        What grows.
-    value : str
-        What is measured.
-    exponent : float or None
-        The exponent b of value ~ size^b that the paper states or implies; None if none is.
-    settings : mapping
-        What the function needs to know.
-    repetitions : int
-        Of each size in the paper's profile.
-    cost : float
-        Seconds of one cell at size 1000 on one core, roughly; it grows with the size.
-    note : str
-        What it is for.
-    """
-
-    family: str
-    sizes: tuple[int, ...]
-    axis: str
-    value: str
-    exponent: float | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    repetitions: int = 100
-    cost: float = 0.02
-    note: str = ""
-
-    def describe(self) -> dict[str, Any]:
-        """Return what decides the numbers, as plain data for a manifest."""
-        return {"family": self.family, "settings": dict(self.settings)}
-
-
-def _sizes(first: int, last: int, factor: int) -> tuple[int, ...]:
-    """Return first, first * factor, ... up to last."""
-    found = [first]
-    while found[-1] * factor <= last:
-        found.append(found[-1] * factor)
-    return tuple(found)
-
-
-_GAP = "norm of E[f(x) s(x)] - B E[grad f], mean over smooth links"
-_MOMENT = "||M^ - M||_F"
-_SCORE = "relative error of the score at fresh points"
-
-
-def _identity_theory_studies(law: str) -> Study:
-    return Study(
-        "identity",
-        _sizes(500, 128_000, 4),
-        "draws",
-        _GAP,
-        -0.5,
-        {"law": law},
-        cost=0.003,
-        note="Lemma 1 with the true score",
-    )
-
-
-def _split_theory_studies(
-    settings: Mapping[str, Any], sizes: tuple[int, ...], axis: str, exponent: float
-) -> Study:
-    note = "Theorem 1 with the true score"
-    return Study("split", sizes, axis, _MOMENT, exponent, settings, note=note)
-
-
-def _floor_theory_studies(family: str, cost: float, reps: int) -> Study:
-    return Study(
-        family,
-        _sizes(200, 12_800, 4),
-        "unlabeled observations",
-        _MOMENT,
-        None,
-        {"n_labeled": 25_600, "p": 10},
-        repetitions=reps,
-        cost=cost,
-        note="Theorem 1: the floor that an estimated score sets",
-    )
-
-
-def _coupled_theory_studies(beta: float, *, few: bool = False, law: str = "gaussian") -> Study:
-    return Study(
-        "coupled",
-        _sizes(100, 6400, 2),
-        "observations",
-        _MOMENT,
-        float(theorem2.exponents([beta])["stated"].item()) + 0.0,  # no minus zero
-        {"beta": beta, "lam_beta": 1.0 if few else None, "law": law},
-        repetitions=30,
-        cost=0.05,
-        note="Theorem 2, lambda as for beta = 1"
-        if few
-        else "Theorem 2 with its schedule of lambda",
-    )
-
-
-def _excess(signal: float) -> Study:
-    return Study(
-        "permutation",
-        _sizes(100, 3200, 2),
-        "observations",
-        "whether the permutation rule keeps more than the three directions there are",
-        None,
-        {"signal": signal},
-        repetitions=400,
-        cost=0.04,
-        note="Algorithm 2, true score, linear responses",
-    )
-
-
-def _threshold_theory_studies(factor: float) -> Study:
-    return Study(
-        "threshold",
-        _sizes(100, 6400, 2),
-        "observations",
-        "whether Algorithm 1 finds the rank",
-        None,
-        {"factor": factor},
-        repetitions=200,
-        note="Theorem 3, threshold as a share of the smallest true singular value",
-    )
-
-
-STUDIES: dict[str, Study] = {
-    **{f"stein-{law}": _identity_theory_studies(law) for law in SCORED_LAWS},
-    "score-kernel": Study(
-        "score-kernel",
-        _sizes(100, 12_800, 2),
-        "observations",
-        _SCORE,
-        settings={"law": "gaussian", "p": 100, "lam": 1e-4},
-        repetitions=10,
-        cost=0.5,
-        note="the kernel estimator in a hundred dimensions",
-    ),
-    "score-network": Study(
-        "score-network",
-        _sizes(200, 12_800, 4),
-        "observations",
-        _SCORE,
-        settings={"law": "gaussian", "p": 100},
-        repetitions=10,
-        cost=6.0,
-        note="the network with the paper's settings in a hundred dimensions",
-    ),
-    "split-n": _split_theory_studies(
-        {"vary": "n_labeled"}, _sizes(100, 102_400, 4), "labeled observations", -0.5
-    ),
-    "split-p": _split_theory_studies({"vary": "p"}, _sizes(10, 320, 2), "predictors", 0.5),
-    "split-q": _split_theory_studies({"vary": "q"}, _sizes(4, 64, 2), "responses", 0.5),
-    "floor-normal": _floor_theory_studies("floor-normal", 0.02, 100),
-    "floor-kernel": _floor_theory_studies("floor-kernel", 0.5, 10),
-    **{
-        f"coupled-{beta:g}": _coupled_theory_studies(beta)
-        for beta in (0.4, 0.5, 0.6, 0.75, 0.9, 1.0)
-    },
-    "coupled-student": _coupled_theory_studies(1.0, law="student"),
-    **{f"few-{beta:g}": _coupled_theory_studies(beta, few=True) for beta in (0.4, 0.5)},
-    "distance": Study(
-        "distance",
-        _sizes(100, 25_600, 4),
-        "observations",
-        "distance of the subspaces",
-        -0.5,
-        note="Corollary 1 on the paper's design, true score",
-    ),
-    **{f"threshold-{factor:g}": _threshold_theory_studies(factor) for factor in (0.25, 0.5, 0.75)},
-    **{f"excess-{signal:g}": _excess(signal) for signal in (0.2, 0.5, 1.0)},
-}
-"""All studies by name."""
-
-
-# The theory studies as an experiment: study x size x repetition.
-
-
-@dataclass(frozen=True)
-class TheoryDesign:
-    """What the cells have in common: nothing but what is measured."""
-
-    measure: str = "theory"
-
-    def describe(self) -> dict[str, Any]:
-        """Return it as plain data for a manifest."""
-        return {"measure": self.measure}
-
-
-@dataclass(frozen=True)
-class Theory(Experiment):
-    """The studies of the theory chapters; every study has its own sizes and repetitions."""
-
-    cell_type: ClassVar[type] = TheoryCell
-    key_types: ClassVar[Mapping[str, type]] = {"size": int, "rep": int}
-    methods: ClassVar[Mapping[str, Study]] = STUDIES  # type: ignore[assignment]
-    naming: ClassVar[str] = "study"
-
-    design: TheoryDesign = field(default_factory=TheoryDesign)  # type: ignore[assignment]
-
-    @property
-    def values(self) -> Mapping[str, type]:
-        """What the study measures, and the error of the score it used."""
-        return {"value": float, "score_error": float}
-
-    def groups(self, cells: Iterable[TheoryCell]) -> Sequence[Any]:
-        """Return the cells by repetition, family and size."""
-        return group_cells(cells)
-
-    def compute(self, group: Any, cache: str | os.PathLike[str] | None = None) -> list[Row]:
-        """Compute a group; there is nothing to share with other runs."""
-        return compute(group)
-
-    def describe(self) -> dict[str, Any]:
-        """Return what the cells have in common, as plain data for a manifest."""
-        return self.design.describe()
-
-    def signature(self, method: str) -> dict[str, Any]:
-        """Return what decides a study's numbers: settings, and a hash of the code."""
-        study = self.methods[method]
-        return {**study.describe(), "code": fingerprint(study.family, self.measure)}
-
-    def uses_networks(self, cells: Iterable[TheoryCell]) -> bool:
-        """Whether torch is needed; importing it takes seconds."""
-        return any(STUDIES[cell.study].family == "score-network" for cell in cells)
-
-    def tolerance(self, method: str) -> float:
-        """Return the largest difference at which a replayed number counts as the same."""
-        return 0.05 if STUDIES[method].family == "score-network" else 1e-8
-
-    def cells(
-        self, profile: str = "paper", only: Mapping[str, Iterable[str]] | None = None
-    ) -> list[TheoryCell]:
-        """Return the cells of a profile that pass a filter, each study at its own sizes.
-
-        The paper's profile has as many repetitions as the study asks for, unless named.
-
-        Raises
-        ------
-        ValueError
-            If a name or value is unknown, or no study has a size that is asked for.
-
-        Examples
-        --------
-        >>> len(THEORY.cells("smoke", {"study": ["split-q"]}))
-        10
-        """
-        named = "rep" in (only or {})
-        asked = super().cells(profile, only)
-        found = [
-            cell
-            for cell in asked
-            if cell.size in STUDIES[cell.study].sizes
-            and (named or cell.rep < STUDIES[cell.study].repetitions)
-        ]
-        if asked and not found:
-            sizes = ", ".join(str(size) for size in sorted({cell.size for cell in asked}))
-            have = "; ".join(
-                f"{name}: {', '.join(map(str, STUDIES[name].sizes))}"
-                for name in dict.fromkeys(cell.study for cell in asked)
-            )
-            raise ValueError(f"size must be one that a study asked for has ({have}); got {sizes}.")
-        return found
-
-
-THEORY = Theory(
+THEORY = Experiment(
     name="theory",
     axes={
         "study": tuple(STUDIES),
         "size": tuple(sorted({size for study in STUDIES.values() for size in study.sizes})),
     },
-    fixed={},
+    by="study",
+    values={"value": float, "score_error": float},
+    methods=STUDIES,
+    measure=measure,
+    families={
+        "identity": _identity,
+        "score-kernel": _score_kernel,
+        "score-network": _score_network,
+        "split": _split,
+        "floor-normal": _floor_normal,
+        "floor-kernel": _floor_kernel,
+        "coupled": _coupled,
+        "distance": _distance,
+        "threshold": _threshold,
+        "permutation": _permutation,
+    },
+    group=_group,
+    described=("family", "settings"),
+    design={"measure": "theory"},
     repetitions={
         "smoke": 2,
         "laptop": 10,
         "paper": max(study.repetitions for study in STUDIES.values()),
     },
+    unused=("STUDIES",),  # settings stand in the manifest
 )
+"""Study x size x repetition; every study has its own sizes and repetitions."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The exponent b of error ~ size^b, with a confidence interval.
+
+    Attributes
+    ----------
+    slope : float
+        Least-squares slope of log mean error on log size.
+    low, high : float
+        Ends of the interval.
+    level : float
+        Its nominal coverage.
+    """
+
+    slope: float
+    low: float
+    high: float
+    level: float = 0.95
+
+    def contains(self, exponent: float) -> bool:
+        """Whether the interval holds ``exponent``."""
+        return self.low <= exponent <= self.high
+
+    def at_least_as_fast_as(self, exponent: float) -> bool:
+        """Whether the error falls like size^exponent or faster, as far as the interval can say."""
+        return self.low <= exponent
+
+    def __str__(self) -> str:
+        return f"{self.slope:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def _slopes(log_sizes: NDArray, log_errors: NDArray) -> NDArray:
+    centred = log_sizes - log_sizes.mean()
+    return log_errors @ centred / (centred @ centred)
+
+
+def fit_rate(
+    sizes: ArrayLike,
+    errors: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    n_boot: int = 1000,
+) -> Rate:
+    """Regress the log of the mean error on the log of the size.
+
+    The interval resamples repetitions within each size (percentile bootstrap), so it speaks of
+    Monte-Carlo error alone: a curve that bends has a slope all the same. Look at the points, too.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (k,)
+        At least two distinct positive sizes.
+    errors : array-like of shape (k, R)
+        Positive errors, R repetitions of each size.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sizes = np.array([100, 200, 400, 800])
+    >>> errors = rng.uniform(0.9, 1.1, (4, 50)) / np.sqrt(sizes)[:, None]
+    >>> fit_rate(sizes, errors, rng=rng).contains(-0.5)
+    True
+    """
+    x, table = np.asarray(sizes, dtype=float), np.asarray(errors, dtype=float)
+    if table.ndim != 2 or table.shape[0] != x.size:
+        raise ValueError(f"errors has shape {table.shape}; expected ({x.size}, R), one row a size.")
+    if np.unique(x).size < 2 or (x <= 0).any():
+        raise ValueError(f"sizes must hold two distinct positive numbers; got {sizes!r}.")
+    if not (np.isfinite(table) & (table > 0)).all():
+        raise ValueError("errors must be positive and finite to have logarithms.")
+    if not 0 < level < 1:
+        raise ValueError(f"level must be in (0, 1); got {level!r}.")
+    check_integer(n_boot, "n_boot", low=1)
+    R = table.shape[1]
+    draws = rng.integers(R, size=(n_boot, x.size, R))
+    means = np.take_along_axis(table[None], draws, axis=2).mean(axis=2)
+    boot = _slopes(np.log(x), np.log(means))
+    low, high = np.quantile(boot, [(1 - level) / 2, (1 + level) / 2])
+    slope = float(_slopes(np.log(x), np.log(table.mean(axis=1))))
+    return Rate(slope, float(low), float(high), level)
+
+
+def rate_of(
+    frame: pd.DataFrame, size: str, error: str, *, rng: np.random.Generator, level: float = 0.95
+) -> Rate:
+    """Return the :class:`Rate` of a tidy frame with one row per size and repetition."""
+    groups = [group[error].to_numpy() for _, group in frame.groupby(size, sort=True)]
+    if len({len(group) for group in groups}) != 1:
+        raise ValueError(f"every {size} needs the same number of rows.")
+    return fit_rate(np.sort(frame[size].unique()), np.stack(groups), rng=rng, level=level)
+
+
+def load_studies(folder: str | os.PathLike[str], studies: Iterable[str] = STUDIES) -> pd.DataFrame:
+    """Return the stored rows of some studies: columns study, size, rep, value, score_error, ...
+
+    Only repetitions that every size of a study has are kept, so that an interrupted sweep does not
+    give the small sizes more of them.
+
+    Raises
+    ------
+    ValueError
+        If a study is unknown, or nothing whole is stored of it.
+    """
+    rows = load_rows(THEORY, folder)
+    parts = []
+    for name in studies:
+        sizes = STUDIES[check_choice(name, "study", STUDIES)].sizes
+        mine = rows[rows["study"] == name]
+        whole = mine.groupby("rep")["size"].nunique() == len(sizes)
+        mine = mine[mine["rep"].isin(whole.index[whole])]
+        if mine.empty:
+            raise ValueError(
+                f"{folder} has no repetition of study {name} at all its sizes; "
+                f'python -m steinsdr run theory --only "study={name}" computes them.'
+            )
+        parts.append(mine.sort_values(["size", "rep"]))
+    return pd.concat(parts, ignore_index=True)
+
+
+def study_rate(frame: pd.DataFrame, study: str, column: str = "value") -> Rate:
+    """Return the slope of a study in log-log scale with its 95 percent interval."""
+    rows = frame[frame["study"] == study]
+    return rate_of(rows, "size", column, rng=stream(BASE_SEED, "bootstrap", study, column))
+
+
+def rates_table(frame: pd.DataFrame, column: str = "value") -> pd.DataFrame:
+    """Return the slopes of all studies in a frame, next to what the paper states.
+
+    Columns axis, smallest, largest, repetitions, slope, low, high, stated (NaN if nothing is).
+    """
+    records = {}
+    for name, rows in frame.groupby("study", sort=False):
+        study, rate = STUDIES[str(name)], study_rate(rows, str(name), column)
+        records[name] = {
+            "axis": study.axis,
+            "smallest": rows["size"].min(),
+            "largest": rows["size"].max(),
+            "repetitions": rows["rep"].nunique(),
+            "slope": rate.slope,
+            "low": rate.low,
+            "high": rate.high,
+            "stated": study.exponent,
+        }
+    table = pd.DataFrame.from_dict(records, orient="index").rename_axis("study")
+    return table.astype({"stated": float})
+
+
+def shares_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of ones by study and size, with Wilson's 95 percent interval.
+
+    Columns study, size, share, low, high, repetitions.
+
+    Raises
+    ------
+    ValueError
+        If a value is neither 0 nor 1.
+    """
+    if not frame["value"].isin([0.0, 1.0]).all():
+        raise ValueError("shares need values 0 and 1; these rows hold others.")
+    records = []
+    for (study, size), rows in frame.groupby(["study", "size"], sort=False):
+        count = len(rows)
+        ends = binomtest(int(rows["value"].sum()), count).proportion_ci(method="wilson")
+        records.append((study, size, rows["value"].mean(), ends.low, ends.high, count))
+    columns = ["study", "size", "share", "low", "high", "repetitions"]
+    return pd.DataFrame(records, columns=columns)

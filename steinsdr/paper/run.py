@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import dataclass
-from typing import Any
 
 from tqdm import tqdm
 
-from .._base import check_integer
-from .fingerprint import fingerprint
-from .provenance import Manifest, one_thread, replay_sample
-from .simulations import Row
+from .experiment import Cell, Experiment, Row
+from .provenance import Manifest, check_code
 from .store import Say, Store
-from .study import Experiment
 
-__all__ = ["Outcome", "check_code", "run"]
+__all__ = ["Outcome", "run"]
 
-
-Task = tuple[Experiment, int, Any, str | None, bool]  # arguments of _work
+_Task = tuple[Experiment, int, list[Cell], str | None, bool]  # arguments of _work
 _GO_ON = "finished rows are stored, the same command goes on."
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
@@ -38,7 +33,7 @@ class Outcome:
 
 def run(
     experiment: Experiment,
-    cells: Sequence[Any],
+    cells: Sequence[Cell],
     folder: str | os.PathLike[str],
     *,
     jobs: int = 1,
@@ -85,24 +80,24 @@ def run(
         If code or settings changed, or no scheduler answers.
     """
     store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
-    store.open()
-    methods = list(dict.fromkeys(cell.method for cell in cells))
+    store.append()  # mends what a killed run has left
+    methods = dict.fromkeys(map(experiment.method_of, cells))
     check_code(experiment, folder, methods, accept=accept_code_change, say=say)
     missing = [cell for cell in cells if store.lacks(cell, retry_failed)]
     if retry_failed:
-        say(f"{sum(cell in store for cell in missing)} failed cell(s) are tried again.")
+        say(f"{sum(cell in store.rows for cell in missing)} failed cell(s) are tried again.")
     before = len(cells) - len(missing)
     if not missing:
         if store.rows:  # a killed run leaves totals that are not those of its rows
             manifest.summarize(store.rows)
         return Outcome(len(cells), before, 0, 0)
     # Before the first row: should the run be killed, its rows are still accounted for.
-    manifest.record(dict.fromkeys(cell.method for cell in missing))
+    manifest.record(dict.fromkeys(map(experiment.method_of, missing)))
     groups = experiment.groups(missing)
     added = failed = 0
     interrupted = False
     with tqdm(
-        total=sum(group.cost for group in groups),
+        total=experiment.cost(missing),
         desc=experiment.name,
         bar_format=_BAR,
         disable=not progress,
@@ -113,7 +108,7 @@ def run(
                 fresh = store.append(rows, retried=retry_failed)
                 added += len(fresh)
                 failed += sum(row.status != "ok" for row in fresh)
-                bar.update(groups[index].cost)
+                bar.update(experiment.cost(groups[index]))
                 bar.set_postfix_str(f"{added}/{len(missing)} cells, {failed} failed")
         except KeyboardInterrupt:
             interrupted = True
@@ -123,88 +118,34 @@ def run(
     return Outcome(len(cells), before, added, failed, interrupted)
 
 
-def check_code(
-    experiment: Experiment,
-    folder: str | os.PathLike[str],
-    methods: Iterable[str],
-    *,
-    accept: bool = False,
-    sample: int = 3,
-    say: Say = print,
-) -> dict[str, int]:
-    """Refuse to mix rows made by different code, unless a replay finds them equal.
-
-    Returns
-    -------
-    dict of str to int
-        The methods whose code or settings changed, and how many rows of each were replayed.
-
-    Raises
-    ------
-    ValueError
-        If a method's code or settings are not those of its stored rows, and ``accept`` is false
-        or a replayed row differs; or if ``sample`` is less than one row.
-    """
-    check_integer(sample, "sample", low=1)
-    store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
-    rows = store.read()
-    stored = {row.cell.method for row in rows.values()}
-    wanted = [name for name in methods if name in stored]
-    changed = manifest.changed(wanted)
-    changed |= {name: ["record"] for name in manifest.unrecorded(rows) if name in wanted}
-    if changed and not accept:
-        what = "; ".join(f"{name} ({', '.join(keys)})" for name, keys in changed.items())
-        raise ValueError(
-            f"the code or settings behind the rows in {store.path} changed: {what}. "
-            "--accept-code-change replays some rows of each and goes on if they are the same."
-        )
-    replayed = {}
-    for name in changed:
-        replays = replay_sample(experiment, folder, name, sample)
-        for one in replays:
-            say(f"{experiment.name} {' '.join(store.key(one.stored.cell))}: {one}")
-        if different := sum(not one.same for one in replays):
-            raise ValueError(
-                f"{name}: {different} of {len(replays)} replayed rows of {store.path} differ under "
-                "the present code. Remove its rows to compute them again, or restore the code."
-            )
-        replayed[name] = len(replays)
-        manifest.record([name], replayed={name: len(replays)})
-    return replayed
-
-
 def _work(
-    experiment: Experiment, index: int, group: Any, cache: str | None, networks: bool
+    experiment: Experiment, index: int, cells: list[Cell], cache: str | None, torch: bool
 ) -> tuple[int, list[Row], list[str]]:
     """Compute a group in a worker; also return the hashes of the worker's code.
 
-    ``networks`` says whether the run has any, so that their code is loaded with the first group.
+    ``torch`` says whether the run has networks, so that their code is loaded with the first group.
     """
-    with one_thread(networks=networks):
-        rows = experiment.compute(group, cache)
-    return index, rows, _hashes(experiment, group)
+    return index, experiment.compute(cells, cache, torch=torch), _hashes(experiment, cells)
 
 
-def _hashes(experiment: Experiment, group: Any) -> list[str]:
-    families = [experiment.methods[cell.method].family for cell in group.cells]
-    return [fingerprint(family, experiment.measure) for family in families]
+def _hashes(experiment: Experiment, cells: list[Cell]) -> list[str]:
+    return [experiment.signature(experiment.method_of(cell))["code"] for cell in cells]
 
 
 def _results(
     experiment: Experiment,
-    groups: Sequence[Any],
+    groups: Sequence[list[Cell]],
     jobs: int,
     scheduler: str | None,
     cache: str | os.PathLike[str] | None,
 ) -> Generator[tuple[int, list[Row]], None, None]:
     """Yield the index and rows of each group as it is finished."""
     folder = None if cache is None else os.path.abspath(cache)
-    make = _local if scheduler is None else _distributed
-    target: Any = jobs if scheduler is None else scheduler
-    networks = experiment.uses_networks(cell for group in groups for cell in group.cells)
-    tasks = [(experiment, k, group, folder, networks) for k, group in enumerate(groups)]
+    torch = experiment.uses_torch(cell for cells in groups for cell in cells)
+    tasks = [(experiment, k, cells, folder, torch) for k, cells in enumerate(groups)]
+    done = _local(tasks, jobs) if scheduler is None else _distributed(tasks, scheduler)
     try:
-        for index, rows, hashes in make(tasks, target):
+        for index, rows, hashes in done:
             if hashes != _hashes(experiment, groups[index]):
                 raise ValueError("a worker runs other code than this process; install one version.")
             yield index, rows
@@ -212,7 +153,7 @@ def _results(
         raise OSError(f"out of memory; {_GO_ON}") from error
 
 
-def _local(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, list[Row], list[str]]]:
+def _local(tasks: Sequence[_Task], jobs: int) -> Iterator[tuple[int, list[Row], list[str]]]:
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
@@ -223,7 +164,7 @@ def _local(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, list[Row], l
 
 
 def _distributed(
-    tasks: Sequence[Task], scheduler: str
+    tasks: Sequence[_Task], scheduler: str
 ) -> Iterator[tuple[int, list[Row], list[str]]]:
     try:
         from distributed import Client, KilledWorker, as_completed

@@ -1,29 +1,26 @@
-"""Cells of Table 3 as pure functions of their key.
+"""Table 3: train ratio x labeled share x method x random partition of the Patch-seq data.
 
-Cells of one repetition and train ratio are computed together: their partitions are pieces of one
+Cells of one repetition and train ratio are measured together: their partitions are pieces of one
 permutation, so that a "full" score serves all three labeled shares.
 """
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from numpy.typing import NDArray
 
 from ..baselines import CSOPG, KSIR, SIR, DominanceRank, MLPDirections
 from ..estimator import SteinSDR
 from ..rank import AdaptiveRank
 from ..scores import DenoisingScore, TikhonovScore
 from ..simulation import BASE_SEED, stream_seed
-from .methods import PAPER_METHODS, TABLE3_METHODS, Method, Table3Method
+from .experiment import Cell, Experiment, Method, Row, attempt, read_methods
 from .patchseq import (
     MAX_RANK,
     N_GENES,
@@ -39,112 +36,43 @@ from .patchseq import (
     select_genes,
     table3_split,
 )
-from .simulations import Row, reason
-from .study import Experiment
+from .simulations import PAPER_METHODS, SharedScore
 
-__all__ = [
-    "TABLE3",
-    "SharedScore",
-    "Table3",
-    "Table3Cell",
-    "Table3Design",
-    "Table3Group",
-    "compute",
-    "group_cells",
-]
+__all__ = ["TABLE3", "measure"]
 
 
-class Table3Cell(NamedTuple):
-    """One repetition of one entry of the table."""
+def measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
+    """Measure cells of one repetition and train ratio; what fails is recorded with its reason.
 
-    train_ratio: float
-    gamma: float
-    method: str
-    rep: int
-
-
-@dataclass(frozen=True)
-class Table3Design:
-    """What the cells have in common.
-
-    Attributes
-    ----------
-    n_genes, reference : int
-        Genes selected; the fixed rank of the last columns.
-    data : str, optional
-        Folder with other data in the same format; the paper's by default.
-    overrides : mapping of str to mapping
-        Settings by family that replace those of all methods, and "evaluation" for those of the
-        predicting network: for small experiments.
-    """
-
-    n_genes: int = N_GENES
-    reference: int = REFERENCE_RANK
-    data: str | None = None
-    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    measure: str = "prediction"
-
-    def describe(self) -> dict[str, Any]:
-        """Return all but the overrides, as plain data for a manifest."""
-        return {
-            "measure": self.measure,
-            "n_genes": self.n_genes,
-            "reference_rank": self.reference,
-            "max_rank": MAX_RANK,
-        }
-
-    def settings(self, method: Table3Method) -> dict[str, Any]:
-        """Return the estimator's settings."""
-        return {**method.settings, **self.overrides.get(method.family, {})}
-
-
-class Table3Group(NamedTuple):
-    """Cells computed together: those of one repetition and train ratio."""
-
-    cells: tuple[Table3Cell, ...]
-
-    @property
-    def cost(self) -> float:
-        """Seconds it may take, roughly."""
-        return sum(TABLE3_METHODS[cell.method].cost + 0.3 for cell in self.cells)
-
-
-def group_cells(cells: Iterable[Table3Cell]) -> list[Table3Group]:
-    """Group cells by repetition and train ratio, in this order."""
-    groups: dict[tuple[int, float], list[Table3Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.rep, cell.train_ratio), []).append(cell)
-    return [Table3Group(tuple(groups[key])) for key in sorted(groups)]
-
-
-def compute(design: Table3Design, group: Table3Group) -> list[Row]:
-    """Compute the cells of a group; what fails is recorded with its reason.
+    Score fits are shared inside the group, which needs no folder of them.
 
     Raises
     ------
     OSError, ValueError
         If the data can not be had: the machine's failure, not a method's.
     """
-    data = _data(design.data)
-    shared: dict[Any, Any] = {}
-    columns: dict[Any, list[Table3Cell]] = {}
-    for cell in group.cells:
-        method = TABLE3_METHODS[cell.method]
-        column = (cell.train_ratio, cell.gamma, method.link, tuple(sorted(method.split.items())))
-        columns.setdefault(column, []).append(cell)
+    design = experiment.design
+    data = _data(design.get("data"))
+    columns: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        train_ratio, gamma, name, rep = cell
+        method = experiment.methods[name]
+        options = tuple(sorted(method.split.items()))
+        columns.setdefault((rep, train_ratio, gamma, method.link, options), []).append(cell)
+    known: dict[str, NDArray] = {}
     rows: list[Row] = []
-    for (train_ratio, gamma, link, options), cells in columns.items():
-        chosen = dict(options)
+    for (rep, train_ratio, gamma, link, options), members in columns.items():
+        chosen: dict[str, Any] = dict(options)
         split = table3_split(
-            cells[0].rep,
+            rep,
             train_ratio,
             gamma,
             data=data,
-            n_genes=design.n_genes,
-            genes=None if "selection" in chosen else _genes(design.data, design.n_genes),
+            n_genes=design["n_genes"],
+            genes=None if "selection" in chosen else _genes(design.get("data"), design["n_genes"]),
             **chosen,
         )
-        rows += _column(design, cells, split, link, shared)
+        rows += _column(experiment, members, split, link, known)
     return rows
 
 
@@ -160,193 +88,163 @@ def _genes(folder: str | None, n_genes: int) -> tuple[str, ...]:
 
 
 def _column(
-    design: Table3Design,
-    cells: list[Table3Cell],
+    experiment: Experiment,
+    cells: list[Cell],
     split: Split,
     link: str,
-    shared: dict[Any, Any],
+    known: dict[str, NDArray],
 ) -> list[Row]:
-    """Compute the cells of one split: reductions one by one, their networks side by side."""
+    """Measure the cells of one split: reductions one by one, their networks side by side."""
     reductions: dict[str, Directions] = {}
-    values: dict[str, tuple[float, ...]] = {}
-    status: dict[str, str] = {}
-    seconds: dict[str, float] = {}
-    for cell in cells:
-        start = time.perf_counter()
-        try:
-            found = _fit(design, cell, split, shared)
-            if isinstance(found, Directions):
-                _check_finite(found)  # before the networks, which are trained side by side
-                reductions[cell.method] = found
-            else:
-                values[cell.method] = found
-        except (MemoryError, OSError):
-            raise
-        except Exception as error:
-            status[cell.method] = reason(error)
-        seconds[cell.method] = time.perf_counter() - start
+    reference = experiment.design["reference_rank"]
 
+    def reduce(cell: Cell) -> tuple[float, ...]:
+        name = cell[2]
+        method = experiment.methods[name]
+        task = _Task(method, dict(method.settings), cell, split, reference, known)
+        found = experiment.families[method.family](task)
+        if isinstance(found, Directions):
+            if not all(np.isfinite(part).all() for part in (found.selected, found.reference)):
+                raise FloatingPointError("the directions are not finite")
+            reductions[name] = found
+            return ()
+        return found
+
+    rows = [Row(cell, *attempt(lambda cell=cell: reduce(cell))) for cell in cells]  # type: ignore[misc]
+    if not reductions:
+        return rows
     start = time.perf_counter()
-    settings = design.overrides.get("evaluation", {})
-    errors = evaluate_methods(split, reductions, trained_on=link, **settings) if reductions else {}
-    share = (time.perf_counter() - start) / max(len(reductions), 1)
-    for name in reductions:
-        # An integer rank and four errors, in the order of the columns.
-        rank, *rest = (float(value) for value in errors.loc[name])  # type: ignore[union-attr]
-        values[name] = (int(rank), *rest)
-        seconds[name] += share
-    rows = []
-    for cell in cells:
-        name = cell.method
-        outcome, said = values.get(name, ()), status.get(name, "ok")
-        if not np.isfinite(outcome).all():
-            outcome, said = (), "failed: the result is not finite"
-        rows.append(Row(cell, outcome, said, seconds[name]))  # type: ignore[arg-type]
+    settings = experiment.design.get("evaluation", {})
+    errors = evaluate_methods(split, reductions, trained_on=link, **settings)
+    share = (time.perf_counter() - start) / len(reductions)
+    for k, row in enumerate(rows):
+        if row.cell[2] in reductions:
+            # An integer rank and four errors, in the order of the columns.
+            rank, *rest = (float(value) for value in errors.loc[row.cell[2]])
+            values, status, _ = attempt(lambda: (int(rank), *rest))  # noqa: B023
+            rows[k] = Row(row.cell, values, status, row.seconds + share)
     return rows
 
 
-def _check_finite(reduction: Directions) -> None:
-    for directions in (reduction.selected, reduction.reference):
-        if not np.isfinite(directions).all():
-            raise FloatingPointError("the directions are not finite")
+class _Task(NamedTuple):
+    """What a cell's reduction is made from."""
+
+    method: Method
+    settings: dict[str, Any]
+    cell: Cell
+    split: Split
+    reference: int
+    known: dict[str, NDArray]
+
+    def seed(self, *names: str) -> int:
+        """Return the seed of a stream of this cell."""
+        return stream_seed(BASE_SEED + self.cell[-1], "patchseq", *names)
+
+    def column_seed(self) -> int:
+        """Return the seed of the method in this column of the table."""
+        train_ratio, gamma, _, _ = self.cell
+        return self.seed(self.method.family, str(train_ratio), str(gamma))
 
 
-def _fit(
-    design: Table3Design, cell: Table3Cell, split: Split, shared: dict[Any, Any]
-) -> Directions | tuple[float, ...]:
-    """Return the reduction of a method, or the result of a linear prediction."""
-    method = TABLE3_METHODS[cell.method]
-    if method.family != "linear":
-        estimator = _estimator(design, cell, shared)
-        with warnings.catch_warnings():
-            # The paper does not centre its responses.
-            warnings.filterwarnings("ignore", "y: the mean of the responses", UserWarning)
-            return fit_reduction(estimator, split, reference=design.reference)
-    settings = design.settings(method)
-    model, network = settings["model"], settings["network"]
-    if network:
-        return linear_reductions(model, split, reference=design.reference)
-    rank, *errors = linear_errors(model, split, reference=design.reference)
+def _reduction(task: _Task, estimator: Any) -> Directions:
+    with warnings.catch_warnings():
+        # The paper does not centre its responses.
+        warnings.filterwarnings("ignore", "y: the mean of the responses", UserWarning)
+        return fit_reduction(estimator, task.split, reference=task.reference)
+
+
+def _csopg(task: _Task) -> Directions:
+    return _reduction(task, CSOPG("auto", **task.settings))
+
+
+def _ksir(task: _Task) -> Directions:
+    return _reduction(task, KSIR("auto", **task.settings))
+
+
+def _mlp(task: _Task) -> Directions:
+    rule, seed = DominanceRank(**task.method.rank), task.column_seed()
+    return _reduction(task, MLPDirections("auto", rank=rule, random_state=seed, **task.settings))
+
+
+def _sir(task: _Task) -> Directions:
+    rule, seed = AdaptiveRank(**task.method.rank), task.column_seed()
+    return _reduction(task, SIR("auto", rank=rule, random_state=seed, **task.settings))
+
+
+def _tikhonov(task: _Task) -> Directions:
+    return _stein(task, TikhonovScore(**task.settings))
+
+
+def _denoising(task: _Task) -> Directions:
+    # One seed for all labeled shares: a "full" network sees the same cells in each.
+    seed = task.seed("network", task.method.config, str(task.cell[0]))
+    return _stein(task, DenoisingScore(random_state=seed, **task.settings))
+
+
+def _stein(task: _Task, score: Any) -> Directions:
+    estimator = SteinSDR(
+        "auto",
+        score=SharedScore(score, task.known),
+        config=task.method.config,
+        rank=AdaptiveRank(**task.method.rank),
+        random_state=task.column_seed(),
+    )
+    return _reduction(task, estimator)
+
+
+def _linear(task: _Task) -> Directions | tuple[float, ...]:
+    """Return what a linear model predicts with, or how well it predicts itself."""
+    model = task.settings["model"]
+    if task.settings["network"]:
+        return linear_reductions(model, task.split, reference=task.reference)
+    rank, *errors = linear_errors(model, task.split, reference=task.reference)
     # Nothing is stopped early here: the paper's reading and the honest one are the same.
     return (rank, *errors, *errors)
 
 
-def _estimator(design: Table3Design, cell: Table3Cell, shared: dict[Any, Any]) -> Any:
-    method = TABLE3_METHODS[cell.method]
-    settings = design.settings(method)
-    seed = BASE_SEED + cell.rep
-    ratio = str(cell.train_ratio)
-    column = stream_seed(seed, "patchseq", method.family, ratio, str(cell.gamma))
-    if method.family in ("csopg", "ksir"):
-        return (CSOPG if method.family == "csopg" else KSIR)("auto", **settings)
-    if method.family == "mlp":
-        rule = DominanceRank(**method.rank)
-        return MLPDirections("auto", rank=rule, random_state=column, **settings)
-    rank = AdaptiveRank(**method.rank)
-    if method.family == "sir":
-        return SIR("auto", rank=rank, random_state=column, **settings)
-    if method.family == "tikhonov":
-        score: Any = TikhonovScore(**settings)
-    else:
-        # One seed for all labeled shares: a "full" network sees the same cells in each.
-        network = stream_seed(seed, "patchseq", "network", method.config, ratio)
-        score = DenoisingScore(random_state=network, **settings)
-    known = SharedScore(score, shared)
-    return SteinSDR("auto", score=known, config=method.config, rank=rank, random_state=column)
+def _group(experiment: Experiment, cell: Cell) -> tuple[int, float]:
+    train_ratio, _, _, rep = cell
+    return rep, train_ratio
 
 
-class SharedScore:
-    """Hands :class:`steinsdr.SteinSDR` a score that is fitted once for the same points.
+_METHODS = read_methods("methods.toml", "table3")
 
-    Parameters
-    ----------
-    estimator : TikhonovScore or DenoisingScore
-        Fitted when points are new.
-    fits : dict
-        Fitted estimators by settings and points; shared by those who may use them.
-    """
-
-    def __init__(self, estimator: Any, fits: dict[Any, Any]) -> None:
-        self.estimator = estimator
-        self.fits = fits
-
-    def __sklearn_clone__(self) -> SharedScore:
-        return SharedScore(self.estimator, self.fits)  # a copy of the dict would share nothing
-
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Fit, or find the fit of the same points with the same settings."""
-        points = np.ascontiguousarray(X, dtype=np.float64)
-        settings = sorted(self.estimator.get_params().items())
-        key = (type(self.estimator).__name__, str(settings), points.shape, points.tobytes())
-        if key not in self.fits:
-            self.fits[key] = clone(self.estimator).fit(points)
-        self.fitted_ = self.fits[key]
-        self.train_scores_: NDArray = self.fitted_.train_scores_
-        return self
-
-    def evaluate(self, X: ArrayLike) -> NDArray:
-        """Return the score at every row of X."""
-        return self.fitted_.evaluate(X)
-
-
-# Table 3 as an experiment: train ratio x labeled share x method x random partition.
-
-
-@dataclass(frozen=True)
-class Table3(Experiment):
-    """The grid of Table 3; one row of its CSV file per method and random partition."""
-
-    cell_type: ClassVar[type] = Table3Cell
-    key_types: ClassVar[Mapping[str, type]] = {"train_ratio": float, "gamma": float, "rep": int}
-    methods: ClassVar[Mapping[str, Method]] = TABLE3_METHODS
-
-    design: Table3Design = field(default_factory=Table3Design)  # type: ignore[assignment]
-
-    @property
-    def values(self) -> Mapping[str, type]:
-        """Selected rank, and the test errors there and at rank 10 as the paper takes them."""
-        return {"rank": int, "mse_rhat": float, "mse_r10": float}
-
-    @property
-    def further(self) -> Mapping[str, type]:
-        """The same errors with the epoch chosen without the test cells."""
-        return {"mse_rhat_honest": float, "mse_r10_honest": float}
-
-    def groups(self, cells: Iterable[Table3Cell]) -> Sequence[Any]:
-        """Return the cells by repetition and train ratio."""
-        return group_cells(cells)
-
-    def compute(self, group: Any, cache: str | os.PathLike[str] | None = None) -> list[Row]:
-        """Compute a group; score fits are shared inside it, so that it needs no cache."""
-        return compute(self.design, group)
-
-    def describe(self) -> dict[str, Any]:
-        """Return what the cells have in common, as plain data for a manifest."""
-        return self.design.describe()
-
-    def uses_networks(self, cells: Iterable[Table3Cell]) -> bool:
-        """Whether torch is needed: a network predicts from every reduction."""
-        return True
-
-    def tolerance(self, method: str) -> float:
-        """Return the largest difference at which a replayed number counts as the same.
-
-        The predicting networks are trained in double precision, but side by side or alone, which
-        rounds differently.
-        """
-        return max(super().tolerance(method), 1e-6)
-
-
-TABLE3 = Table3(
+TABLE3 = Experiment(
     name="table3",
-    axes={
-        "train_ratio": (0.6, 0.8),
-        "gamma": (0.1, 0.3, 0.5),
-        "method": PAPER_METHODS,
+    axes={"train_ratio": (0.6, 0.8), "gamma": (0.1, 0.3, 0.5), "method": PAPER_METHODS},
+    # Selected rank; test errors there and at rank 10 as the paper takes them; the same with the
+    # epoch chosen without the test cells.
+    values={
+        "rank": int,
+        **dict.fromkeys(("mse_rhat", "mse_r10", "mse_rhat_honest", "mse_r10_honest"), float),
     },
-    fixed={},
-    variants={"method": tuple(name for name in TABLE3_METHODS if name not in PAPER_METHODS)},
+    trailing=("mse_rhat_honest", "mse_r10_honest"),
+    methods=_METHODS,
+    measure=measure,
+    families={
+        "csopg": _csopg,
+        "ksir": _ksir,
+        "mlp": _mlp,
+        "sir": _sir,
+        "tikhonov": _tikhonov,
+        "denoising": _denoising,
+        "linear": _linear,
+    },
+    group=_group,
+    described=("family", "config", "settings", "rank", "link", "split"),
+    design={
+        "measure": "prediction",
+        "n_genes": N_GENES,
+        "reference_rank": REFERENCE_RANK,
+        "max_rank": MAX_RANK,
+    },
+    variants={"method": tuple(name for name in _METHODS if name not in PAPER_METHODS)},
     subsets={
         "smoke": {"train_ratio": (0.6,), "gamma": (0.1,), "method": ("SIR", "KSIR", "TRE-sup")},
     },
+    # The predicting networks are trained in double precision, but side by side or alone, which
+    # rounds differently.
+    precision=1e-6,
+    predicts=True,
 )
+"""Test errors of networks that predict from the reductions."""

@@ -1,0 +1,429 @@
+"""Experiments: declared grids of independent cells, and how a group of cells is measured.
+
+A cell is the tuple of its key, in the order of :attr:`Experiment.keys`. Its outcome, a
+:class:`Row`, is a pure function of it: same key, same number, in any order and any process.
+"""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .._base import check_choice
+from .fingerprint import code_hash, scope
+
+__all__ = [
+    "EXPERIMENTS",
+    "PROFILES",
+    "Cell",
+    "Experiment",
+    "Method",
+    "Row",
+    "attempt",
+    "find_experiment",
+    "one_thread",
+    "parse_only",
+    "read_methods",
+]
+
+
+EXPERIMENTS = {
+    "table1": "simulations",
+    "table2": "simulations",
+    "table3": "table3",
+    "theory": "rates",
+}
+"""Names of the experiments, and the module that declares each under its name in capitals."""
+PROFILES = ("smoke", "laptop", "paper")
+Cell = tuple[Any, ...]
+_NETWORKS = ("denoising", "mlp", "score-network")  # families that train in single precision
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return an experiment by name; its module is imported now.
+
+    Examples
+    --------
+    >>> find_experiment("table2").keys
+    ('law', 'r', 'method', 'rep')
+    """
+    home = EXPERIMENTS[check_choice(name, "experiment", EXPERIMENTS)]
+    return getattr(import_module(f".{home}", __package__), name.upper())
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a name in a table stands for; ``methods.toml`` explains the fields.
+
+    The last five are those of a theory study, explained in ``studies.toml``.
+    """
+
+    family: str
+    config: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    by_n: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rank: Mapping[str, Any] = field(default_factory=dict)
+    center: bool = False
+    link: str = "labeled"
+    split: Mapping[str, str] = field(default_factory=dict)
+    cost: float = 0.1
+    note: str = ""
+    tables: tuple[str, ...] = ("table1", "table2")
+    sizes: tuple[int, ...] = ()
+    repetitions: int = 100
+    axis: str = ""
+    value: str = ""
+    exponent: float | None = None
+
+
+def read_methods(file: str, section: str | None = None) -> dict[str, Method]:
+    """Return the methods of a TOML file beside this module, in its order.
+
+    An entry with ``like`` takes from that method what it does not say itself.
+    """
+    content = tomllib.loads(Path(__file__).with_name(file).read_text(encoding="utf-8"))
+    entries = content if section is None else content[section]
+    found: dict[str, dict[str, Any]] = {}
+    for name, entry in entries.items():
+        base = found[entry.pop("like")] if "like" in entry else {}
+        found[name] = base | {key: _python(value) for key, value in entry.items()}
+    return {name: Method(**entry) for name, entry in found.items()}
+
+
+def _python(value: Any) -> Any:
+    """Return a TOML value as the estimators want it: None for "null", tuples for lists."""
+    if isinstance(value, dict):
+        return {key: _python(part) for key, part in value.items()}
+    return None if value == "null" else tuple(value) if isinstance(value, list) else value
+
+
+class Row(NamedTuple):
+    """A cell's outcome; ``values`` is empty unless ``status`` is "ok"."""
+
+    cell: Cell
+    values: tuple[float, ...]
+    status: str
+    seconds: float
+
+
+def attempt(measure: Callable[[], tuple[float, ...]]) -> tuple[tuple[float, ...], str, float]:
+    r"""Return the values of a measurement, its status and its seconds.
+
+    What fails has no values, and a status of one line. Trouble of the machine (no memory, a full
+    disk) is no result and passes.
+
+    Examples
+    --------
+    >>> attempt(lambda: (1 / 0,))[:2]
+    ((), 'failed: ZeroDivisionError: division by zero')
+    """
+    start = time.perf_counter()
+    values: tuple[float, ...] = ()
+    try:
+        values, status = measure(), "ok"
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:
+        status = "failed: " + " ".join(f"{type(error).__name__}: {error}".split())[:160]
+    if not np.isfinite(values).all():
+        values, status = (), "failed: the result is not finite"
+    return values, status, time.perf_counter() - start
+
+
+@contextmanager
+def one_thread(*, torch: bool = True) -> Iterator[None]:
+    """Run linear algebra and, if wanted, torch on one thread; restore it after.
+
+    Modules of networks are loaded now, not when the first network is due: their files may have
+    changed by then, and the fingerprint is that of the code at the start.
+    """
+    if not torch:  # importing it takes seconds
+        with threadpool_limits(1):
+            yield
+        return
+    from torch import get_num_threads, set_num_threads
+
+    from ..baselines import _networks  # noqa: F401
+    from ..scores import _network  # noqa: F401
+
+    before = get_num_threads()
+    set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        set_num_threads(before)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A grid of cells, one row of a CSV file for each.
+
+    Attributes
+    ----------
+    name : str
+        Also the stem of its files.
+    axes : mapping of str to tuple
+        Values that are run by default. With the repetition they are the key of a cell.
+    values : mapping of str to type
+        Columns that hold the result.
+    methods : mapping of str to Method
+        By the values of the axis ``by``.
+    measure : callable
+        ``measure(experiment, cells, cache)`` returns the rows of a group of cells; ``cache`` is
+        a folder of score fits shared with other runs, or None.
+    families : mapping of str to callable
+        What ``measure`` calls for a method of each family. Both decide the fingerprint.
+    group : callable
+        ``group(experiment, cell)`` is the same for cells that are measured together; groups are
+        dispatched in its order.
+    described : tuple of str
+        Attributes of a method that decide its numbers, for the manifest.
+    design : mapping
+        What all cells have in common, as plain data.
+    fixed : mapping
+        Parts of the design that another experiment has on an axis.
+    variants : mapping of str to tuple
+        Further values of the axes, run only when a filter names them.
+    subsets : mapping of str to mapping
+        By profile: what it leaves of the axes, unless a filter names more.
+    repetitions : mapping of str to int
+        By profile.
+    trailing : tuple of str
+        Values whose columns stand at the end of a row.
+    by : str
+        The axis whose values name methods.
+    unused : tuple of str
+        Definitions that the code names and no cell of this experiment uses.
+    precision : float
+        Largest difference at which a replayed number counts as the same, networks aside.
+    predicts : bool
+        Whether every cell trains a network, whatever its family.
+    """
+
+    name: str
+    axes: Mapping[str, tuple[Any, ...]]
+    values: Mapping[str, type]
+    methods: Mapping[str, Method]
+    measure: Callable[[Experiment, Sequence[Cell], Any], list[Row]]
+    families: Mapping[str, Callable[..., Any]]
+    group: Callable[[Experiment, Cell], tuple[Any, ...]]
+    described: tuple[str, ...]
+    design: Mapping[str, Any]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    variants: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    subsets: Mapping[str, Mapping[str, tuple[Any, ...]]] = field(default_factory=dict)
+    repetitions: Mapping[str, int] = field(
+        default_factory=lambda: {"smoke": 2, "laptop": 10, "paper": 100}
+    )
+    trailing: tuple[str, ...] = ()
+    by: str = "method"
+    unused: tuple[str, ...] = ()
+    precision: float = 1e-8
+    predicts: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that identify a row."""
+        return (*self.axes, "rep")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns of the CSV file."""
+        first = (name for name in self.values if name not in self.trailing)
+        return (*self.keys, *first, "status", "seconds", *self.trailing)
+
+    def known(self, axis: str) -> tuple[Any, ...]:
+        """Return all values of an axis, variants included."""
+        return (*self.axes[axis], *self.variants.get(axis, ()))
+
+    def named(self, cell: Cell) -> dict[str, Any]:
+        """Return the parts of a cell's key by name, and what is fixed."""
+        return {**self.fixed, **dict(zip(self.keys, cell, strict=True))}
+
+    def method_of(self, cell: Cell) -> str:
+        """Return the name of a cell's method."""
+        return cell[self.keys.index(self.by)]
+
+    def signature(self, name: str) -> dict[str, Any]:
+        """Return what decides a method's numbers: settings, and a hash of the code."""
+        method = self.methods[name]
+        parts = {key: getattr(method, key) for key in self.described}
+        settings = {key: part for key, part in parts.items() if part is not False}
+        return {**settings, "code": code_hash(*self.code(method.family))}
+
+    def code(self, family: str) -> tuple[list[str], set[str]]:
+        """Return where the code of a family begins and what it leaves out, see :func:`.scope`."""
+        return scope(family, (self.measure, self.families[family]), self.unused)
+
+    def tolerance(self, name: str) -> float:
+        """Return the largest difference at which a replayed number counts as the same.
+
+        One machine repeats every number exactly; another rounds differently, which training in
+        single precision amplifies.
+        """
+        return 0.05 if self.methods[name].family in _NETWORKS else self.precision
+
+    def uses_torch(self, cells: Iterable[Cell]) -> bool:
+        """Whether any cell trains a network."""
+        families = (self.methods[self.method_of(cell)].family for cell in cells)
+        return self.predicts or any(family in _NETWORKS for family in families)
+
+    def groups(self, cells: Iterable[Cell]) -> list[list[Cell]]:
+        """Return the cells in groups that are measured together, in the order of dispatch."""
+        groups: dict[tuple[Any, ...], list[Cell]] = {}
+        for cell in cells:
+            groups.setdefault(self.group(self, cell), []).append(cell)
+        return [groups[key] for key in sorted(groups)]
+
+    def cost(self, cells: Iterable[Cell]) -> float:
+        """Return the seconds that cells may take, roughly."""
+        return sum(
+            self.methods[self.method_of(cell)].cost * self.named(cell).get("size", 1000) / 1000
+            for cell in cells
+        )
+
+    def compute(
+        self, cells: Sequence[Cell], cache: Any = None, *, torch: bool | None = None
+    ) -> list[Row]:
+        """Measure a group of cells on one thread.
+
+        Parameters
+        ----------
+        cells : sequence of cells
+            One of ``groups``.
+        cache : path, optional
+            Folder of score fits.
+        torch : bool, optional
+            Whether to load torch; by default if these cells need it.
+        """
+        with one_thread(torch=self.uses_torch(cells) if torch is None else torch):
+            return self.measure(self, cells, cache)
+
+    def cell(self, **key: Any) -> Cell:
+        """Return the cell of a key; ValueError names what is unknown.
+
+        Examples
+        --------
+        >>> find_experiment("table1").cell(law="ar1", n=300, method="TRE-sup", rep=17)
+        ('ar1', 300, 'TRE-sup', 17)
+        """
+        if missing := [name for name in self.keys if key.get(name) is None]:
+            raise ValueError(f"{self.name} needs {', '.join(missing)}; got {key}.")
+        if surplus := [name for name in key if name not in self.keys]:
+            raise ValueError(
+                f"{self.name} has no {', '.join(surplus)}; its keys are {', '.join(self.keys)}."
+            )
+        return self.parse([str(key[name]) for name in self.keys])
+
+    def parse(self, texts: Sequence[str]) -> Cell:
+        """Return the cell whose key is written so; ValueError names what is unknown."""
+        *parts, rep = texts
+        if not rep.isdecimal():
+            raise ValueError(f"rep must be a number; got {rep!r}")
+        values = (self._value(axis, part) for axis, part in zip(self.axes, parts, strict=True))
+        return (*values, int(rep))
+
+    def cells(
+        self, profile: str = "paper", only: Mapping[str, Iterable[str]] | None = None
+    ) -> list[Cell]:
+        """Return the cells of a profile that pass a filter.
+
+        Parameters
+        ----------
+        profile : {"smoke", "laptop", "paper"}
+            Chooses repetitions, and for the smaller ones a part of the grid.
+        only : mapping of str to iterable of str, optional
+            Values to keep by key, as from :func:`parse_only`. A named value is taken even
+            where the profile leaves it out.
+
+        Raises
+        ------
+        ValueError
+            If a name or value is unknown, or no theory study has a size that is asked for.
+
+        Examples
+        --------
+        >>> len(find_experiment("table1").cells()), len(find_experiment("table2").cells())
+        (16000, 12000)
+        """
+        check_choice(profile, "profile", PROFILES)
+        only = dict(only or {})
+        for name in only:
+            check_choice(name, "a filter's name", self.keys)
+        chosen = {axis: self._choose(axis, profile, only.get(axis)) for axis in self.axes}
+        named = _repetitions(only["rep"]) if "rep" in only else None
+        asked = product(*chosen.values(), named or range(self.repetitions[profile]))
+        cells = [cell for cell in asked if self._has(cell, any_repetition=named is not None)]
+        if not cells:
+            have = "; ".join(
+                f"{name}: {', '.join(map(str, self.methods[name].sizes))}"
+                for name in chosen[self.by]
+            )
+            sizes = ", ".join(map(str, chosen["size"]))
+            raise ValueError(f"size must be one that a study asked for has ({have}); got {sizes}.")
+        return cells
+
+    def _has(self, cell: Cell, *, any_repetition: bool) -> bool:
+        """Whether a theory study has a size and repetition; other methods have all."""
+        if "size" not in self.axes:
+            return True
+        key, method = self.named(cell), self.methods[self.method_of(cell)]
+        return key["size"] in method.sizes and (any_repetition or key["rep"] < method.repetitions)
+
+    def _choose(self, axis: str, profile: str, wanted: Iterable[str] | None) -> tuple[Any, ...]:
+        if wanted is not None:
+            return tuple(dict.fromkeys(self._value(axis, value) for value in wanted))
+        return self.subsets.get(profile, {}).get(axis, self.axes[axis])
+
+    def _value(self, axis: str, text: str) -> Any:
+        """Return the axis value that is written so."""
+        written = self._written[axis]
+        return written[text if text in written else check_choice(text, axis, list(written))]
+
+    @cached_property
+    def _written(self) -> dict[str, dict[str, Any]]:
+        return {axis: {str(value): value for value in self.known(axis)} for axis in self.axes}
+
+
+def _repetitions(values: Iterable[str]) -> list[int]:
+    """Read repetitions such as "3" and ranges such as "10-19"."""
+    found: dict[int, None] = {}
+    for value in values:
+        first, dash, last = str(value).partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ValueError(f"rep must be a number such as 3 or a range 10-19; got {value!r}.")
+        if last and int(last) < int(first):
+            raise ValueError(f"rep must be a range that ascends; got {value!r}.")
+        found.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
+    return list(found)
+
+
+def parse_only(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Read filters such as ``"method=TRE-sup|SIR,law=ar1"``; later ones add to earlier ones.
+
+    Examples
+    --------
+    >>> parse_only(["method=TRE-sup|SIR,law=ar1", "law=isotropic"])
+    {'method': ['TRE-sup', 'SIR'], 'law': ['ar1', 'isotropic']}
+    """
+    only: dict[str, list[str]] = {}
+    for text in texts:
+        for part in text.split(","):
+            name, equals, values = (piece.strip() for piece in part.partition("="))
+            if not (name and equals and values):
+                example = "method=TRE-sup,law=ar1|exp_ar1"
+                raise ValueError(f'only must look like "{example}"; got {text!r}.')
+            only.setdefault(name, []).extend(value.strip() for value in values.split("|"))
+    return only

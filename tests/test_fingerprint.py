@@ -1,0 +1,154 @@
+"""Fingerprints: hashes of the definitions behind a row, wherever they stand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from patchseq_miniature import write_miniature
+from toy_experiment import SETTINGS, TOY1, TOY2, computed, small
+
+from steinsdr.paper import fingerprint as fingerprint_module
+from steinsdr.paper import table3
+from steinsdr.paper.fingerprint import code_hash, reachable
+from steinsdr.paper.rates import STUDIES, THEORY
+from steinsdr.paper.simulations import PAPER_METHODS
+
+
+@pytest.fixture
+def package(monkeypatch):
+    """Two families of a made-up package, in modules that a test may change."""
+    texts = {
+        "toy": "",
+        "toy.base": "LIMIT = 3\n\n\ndef check(x):\n    return x < LIMIT\n",
+        "toy.one": "from . import base\n\n\ndef one(x):\n    return base.check(x)\n",
+        "toy.two": "def two(x):\n    from .base import check\n\n    return x\n",
+    }
+
+    def hash_of(name, **changed):
+        now = {f"toy.{module}": text for module, text in changed.items()}
+        monkeypatch.setattr(fingerprint_module, "_TEXTS", {**texts, **now})
+        for cached in ("_tree", "_definitions", "_imports"):
+            getattr(fingerprint_module, cached).cache_clear()
+        return code_hash([f"toy.{name}:{name}"])
+
+    yield texts, hash_of
+    monkeypatch.undo()
+    for cached in ("_tree", "_definitions", "_imports"):
+        getattr(fingerprint_module, cached).cache_clear()
+
+
+def test_fingerprint_follows_names_across_modules(package):
+    texts, hash_of = package
+    before = hash_of("one")
+    assert hash_of("one", base=texts["toy.base"].replace("3", "4")) != before, "a constant"
+    assert hash_of("one", base=texts["toy.base"].replace("<", ">")) != before, "a function"
+    assert hash_of("one", two="def two(x):\n    return -x\n") == before, "another family"
+    two = hash_of("two")
+    assert hash_of("two", base=texts["toy.base"].replace("3", "4")) == two, "imported, not used"
+
+
+def test_fingerprint_does_not_see_layout_or_words(package):
+    texts, hash_of = package
+    before = hash_of("one")
+    commented = texts["toy.base"].replace("def check(x):", "def check(x: int) -> bool:\n    'Doc.'")
+    assert hash_of("one", base="# why\n" + commented) == before
+    moved = "def check(x):\n    return x < LIMIT\n\n\nfrom .two import LIMIT\n"
+    assert hash_of("one", base=moved, two="LIMIT = 3\n") == before
+
+
+def test_fingerprint_is_that_of_the_code_at_the_start(tmp_path):
+    """Work on the files while a run goes on changes neither its hashes nor its code."""
+    package, root = tmp_path / "steinsdr", "steinsdr.baselines.sir:SIR"
+    for name, text in fingerprint_module._TEXTS.items():  # not the files, which may have changed
+        parts = name.split(".")
+        packages = [other for other in fingerprint_module._TEXTS if other.startswith(f"{name}.")]
+        path = tmp_path.joinpath(*parts, "__init__") if packages else tmp_path.joinpath(*parts)
+        path = path.with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    code = (
+        "from pathlib import Path\n"
+        "import steinsdr\n"
+        "from steinsdr.paper.fingerprint import PACKAGE, code_hash\n"
+        f"assert PACKAGE == Path({str(package)!r}), PACKAGE\n"
+        "path = PACKAGE / 'baselines' / 'sir.py'\n"
+        "path.write_text(path.read_text().replace('class SIR(D', 'class SIR(str, D'))\n"
+        f"print(code_hash([{root!r}]))\n"
+    )
+    command = [sys.executable, "-c", code]
+    now, later = (
+        subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout.strip()
+        for _ in range(2)
+    )
+    assert now == code_hash([root])
+    assert later not in ("", now), "the next process sees the change"
+
+
+# They say which cells are computed, and how: they decide no number.
+WITHOUT_NUMBERS = {
+    "steinsdr.paper.experiment:Experiment",
+    "steinsdr.paper.experiment:one_thread",
+    "steinsdr.paper.simulations:_group",
+    "steinsdr.paper.table3:_group",
+    "steinsdr.paper.rates:_group",
+    "steinsdr.rank:AdaptiveRank",  # made, but not asked where r is known
+}
+SIMULATED = (*PAPER_METHODS, "SIR-projective", "KSIR-all", "ridge", "true-score")
+REAL = ("SIR", "csOPG", "KSIR", "MLP", "NN-split", "TRE-full", "RRR", "SIR-Tf", "ridge-inner")
+SMALLEST = {s.family: (name, s.sizes[0], 0) for name, s in reversed(STUDIES.items())}
+
+
+@pytest.fixture(scope="module")
+def toy3(tmp_path_factory):
+    folder = write_miniature(tmp_path_factory.mktemp("data") / "mini", 3, n_cells=120)
+    changed = {"n_genes": 8, "reference_rank": 3, "data": str(folder), "evaluation": {"epochs": 3}}
+    settings = {**SETTINGS, "tikhonov": {}, "csopg": {"max_dim": 4}, "ksir": {"max_dim": 4}}
+    methods = small(table3.TABLE3.methods, settings)
+    return replace(table3.TABLE3, design=table3.TABLE3.design | changed, methods=methods)
+
+
+def definitions_entered(function):
+    """Call a function; return the package's functions and classes it ran, as "module:name"."""
+    entered = set()
+
+    def observe(frame, event, _):
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module.startswith("steinsdr"):
+            name = frame.f_code.co_qualname.partition(".")[0]
+            if not name.startswith(("<", "__create_fn__")):  # what dataclasses make
+                entered.add(f"{module}:{name}")
+
+    sys.setprofile(observe)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return entered
+
+
+@pytest.mark.parametrize(
+    ("experiment", "cell"),
+    [
+        *((TOY1, ("lognormal", 40, method, 0)) for method in SIMULATED),
+        *((TOY1, ("isotropic", 40, method, 0)) for method in ("TRE-sup", "MLP")),
+        *((TOY2, (law, 3, m, 0)) for m in SIMULATED for law in ("isotropic", "lognormal")),
+        (TOY2, ("isotropic", 3, "SIR-projected-null", 0)),
+        *((None, (0.6, 0.5, method, 0)) for method in REAL),
+        *((THEORY, cell) for cell in SMALLEST.values()),
+    ],
+    ids=lambda part: getattr(part, "name", "table3") if not isinstance(part, tuple) else None,
+)
+def test_what_a_cell_runs_is_in_its_fingerprint(experiment, cell, toy3):
+    experiment = experiment or toy3
+    assert computed(experiment, [cell])[cell][1] == "ok"  # once unobserved: imports are not calls
+    table3._data.cache_clear()
+    table3._genes.cache_clear()
+    entered = definitions_entered(lambda: computed(experiment, [cell]))
+    family = experiment.methods[experiment.method_of(cell)].family
+    found = set(reachable(*experiment.code(family)))
+    assert entered - WITHOUT_NUMBERS <= found
+    selects = "steinsdr.rank:leading_singular_values" in entered
+    assert not selects or any(name.endswith(("AdaptiveRank", "DominanceRank")) for name in found)

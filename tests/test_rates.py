@@ -1,0 +1,235 @@
+"""The theory studies: pure cells, their own sizes, and slopes and shares of stored rows."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from toy_experiment import computed
+
+from steinsdr.paper.experiment import Row
+from steinsdr.paper.provenance import replay
+from steinsdr.paper.rates import (
+    STUDIES,
+    THEORY,
+    Rate,
+    fit_rate,
+    load_studies,
+    rate_of,
+    rates_table,
+    shares_table,
+    study_rate,
+)
+from steinsdr.paper.run import run
+from steinsdr.paper.store import Store
+from steinsdr.paper.theory import figures, theorem2
+
+# The smallest size of one study per family; networks take seconds and have a test of their own.
+SMALL = {
+    study.family: (name, study.sizes[0])
+    for name, study in reversed(STUDIES.items())
+    if study.family != "score-network"
+}
+
+
+def test_every_study_has_a_function_and_growing_sizes():
+    assert {study.family for study in STUDIES.values()} == set(THEORY.families)
+    for study in STUDIES.values():
+        assert list(study.sizes) == sorted(set(study.sizes))
+        assert len(study.sizes) >= 4
+    for name in ("coupled-0.4", "coupled-0.6", "coupled-0.75", "coupled-0.9", "coupled-1"):
+        stated = theorem2.exponents([STUDIES[name].settings["beta"]])["stated"].item()
+        assert STUDIES[name].exponent == pytest.approx(stated)
+
+
+def test_paper_profile_has_each_study_at_its_sizes_and_repetitions():
+    cells = THEORY.cells("paper")
+    assert len(set(cells)) == sum(len(s.sizes) * s.repetitions for s in STUDIES.values())
+    assert {rep for _, _, rep in THEORY.cells("paper", {"study": ["score-network"]})} == set(
+        range(10)
+    )
+    named = THEORY.cells("paper", {"study": ["score-network"], "rep": ["17"]})
+    assert {rep for _, _, rep in named} == {17}
+
+
+@pytest.mark.parametrize("family", ["score-kernel", "floor-kernel"])
+def test_centres_that_the_kernel_draws_follow_from_the_key(family, monkeypatch):
+    monkeypatch.setattr("steinsdr.scores.tikhonov.AUTO_EXACT", 50)
+    monkeypatch.setattr("steinsdr.scores.tikhonov.AUTO_CENTERS", 20)
+    cells = [(*SMALL[family], 0)]
+    assert computed(THEORY, cells) == computed(THEORY, cells)
+
+
+@pytest.mark.parametrize("family", SMALL)
+def test_a_cell_is_a_pure_function_of_its_key(family):
+    """The same number alone, beside others of its family, and after another repetition."""
+    name, size = SMALL[family]
+    cell = (name, size, 3)
+    alone = computed(THEORY, [cell])[cell]
+    family_cells = [
+        (other, size, rep)
+        for other, study in STUDIES.items()
+        for rep in (1, 3)
+        if study.family == family and size in study.sizes
+    ]
+    together = computed(THEORY, family_cells)
+    assert together[cell] == alone
+    assert together[name, size, 1] != alone or set(alone[0]) <= {0.0, 1.0}
+
+
+def test_cells_that_share_a_fit_are_grouped():
+    cells = THEORY.cells("smoke", {"study": ["coupled-0.5", "few-0.5", "split-n"], "size": ["100"]})
+    groups = THEORY.groups(cells)
+    assert [len(group) for group in groups] == [2, 1, 2, 1]
+    assert [group[0][-1] for group in groups] == [0, 0, 1, 1]
+
+
+def test_run_and_replay(tmp_path):
+    only = {"study": ["threshold-0.5", "few-0.4"], "size": ["100"]}
+    cells = THEORY.cells("smoke", only)
+    outcome = run(THEORY, cells, tmp_path, progress=False)
+    assert (outcome.added, outcome.failed) == (4, 0)
+    assert run(THEORY, cells, tmp_path, progress=False).added == 0
+    again = replay(THEORY, Store(THEORY, tmp_path).read()["few-0.4", 100, 1])
+    assert again.same
+    assert again.stored.values == again.again.values
+
+
+def test_an_empty_selection_names_the_sizes():
+    with pytest.raises(ValueError, match=r"split-q: 4, 8, 16, 32, 64\); got 100"):
+        THEORY.cells("smoke", {"study": ["split-q"], "size": ["100"]})
+    some = THEORY.cells("smoke", {"study": ["split-q", "split-n"], "size": ["100"]})
+    assert {study for study, _, _ in some} == {"split-n"}
+
+
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(ValueError, match="study must be one of 'stein-gaussian'"):
+        THEORY.cell(study="stein", size=100, rep=0)
+    with pytest.raises(ValueError, match="needs study"):
+        THEORY.cell(size=100, rep=0)
+
+
+# Stored rows
+
+
+def planted(folder, study, function, reps=range(20)):
+    """Store rows whose values are a function of size and repetition."""
+    store = Store(THEORY, folder)
+    cells = [(study, size, rep) for size in STUDIES[study].sizes for rep in reps]
+    store.append([Row(c, (float(function(*c[1:])), 0.5), "ok", 0.0) for c in cells])
+
+
+def test_planted_slopes_are_found(tmp_path):
+    noise = np.random.default_rng(0).uniform(0.9, 1.1, 200_000)
+    planted(tmp_path, "split-n", lambda size, rep: size**-0.5 * noise[size + rep])
+    planted(tmp_path, "split-p", lambda size, rep: size**0.8)
+    frame = load_studies(tmp_path, ["split-n", "split-p"])
+    table = rates_table(frame)
+    assert table.loc["split-n", "low"] <= -0.5 <= table.loc["split-n", "high"]
+    assert table.loc["split-n", "high"] - table.loc["split-n", "low"] < 0.05
+    assert table.loc["split-p", "slope"] == pytest.approx(0.8)
+    assert list(table.stated) == [-0.5, 0.5]
+    assert list(table.repetitions) == [20, 20]
+    assert study_rate(frame, "split-p", "score_error").slope == pytest.approx(0.0)
+
+
+def test_a_repetition_that_lacks_a_size_is_left_out(tmp_path):
+    planted(tmp_path, "split-q", lambda size, rep: size, reps=range(3))
+    store = Store(THEORY, tmp_path)
+    store.append([Row(("split-q", 4, 7), (1e6, 0.0), "ok", 0.0)])
+    frame = load_studies(tmp_path, ["split-q"])
+    assert set(frame.rep) == {0, 1, 2}
+    assert rates_table(frame).slope.item() == pytest.approx(1.0)
+
+
+def test_shares_and_their_intervals(tmp_path):
+    planted(tmp_path, "threshold-0.5", lambda size, rep: rep < 5)
+    shares = shares_table(load_studies(tmp_path, ["threshold-0.5"]))
+    assert (shares.share == 0.25).all()
+    assert ((shares.low < 0.25) & (shares.high > 0.25)).all()
+    planted(tmp_path, "split-q", lambda size, rep: size)
+    with pytest.raises(ValueError, match="0 and 1"):
+        shares_table(load_studies(tmp_path, ["split-q"]))
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    with pytest.raises(ValueError, match='study=split-n" computes'):
+        load_studies(tmp_path, ["split-n"])
+    with pytest.raises(ValueError, match="study must be one of"):
+        load_studies(tmp_path, ["split"])
+
+
+# Slopes
+
+
+def test_exact_power_has_exact_slope_and_no_width(rng):
+    sizes = np.array([10, 100, 1000])
+    errors = np.repeat(3 * sizes[:, None] ** -0.25, 7, axis=1)
+    rate = fit_rate(sizes, errors, rng=rng)
+    assert np.allclose([rate.slope, rate.low, rate.high], -0.25)
+
+
+def test_interval_covers_at_about_its_level(rng):
+    # 95% nominal; 60 trials of a percentile bootstrap with 40 repetitions: binomial sd is 0.03
+    sizes = np.array([100, 200, 400])
+    hits = 0
+    for _ in range(60):
+        noise = rng.exponential(size=(3, 40))
+        rate = fit_rate(sizes, noise / np.sqrt(sizes)[:, None], rng=rng, n_boot=300)
+        hits += rate.contains(-0.5)
+    assert hits / 60 > 0.82
+
+
+def test_flat_errors_do_not_pass_for_falling_ones(rng):
+    rate = fit_rate([100, 200, 400], rng.uniform(0.9, 1.1, (3, 20)), rng=rng)
+    assert not rate.contains(-0.5)
+    assert not rate.at_least_as_fast_as(-0.2)
+
+
+def test_frame_and_array_agree(rng):
+    errors = rng.uniform(1, 2, (3, 5))
+    frame = pd.DataFrame(
+        [(n, e) for n, row in zip([3, 1, 2], errors, strict=True) for e in row],
+        columns=["n", "error"],
+    )
+    order = np.argsort([3, 1, 2])
+    direct = fit_rate([1, 2, 3], errors[order], rng=np.random.default_rng(0))
+    assert rate_of(frame, "n", "error", rng=np.random.default_rng(0)) == direct
+
+
+def test_unequal_groups_are_refused(rng):
+    frame = pd.DataFrame({"n": [1, 1, 2], "error": [1.0, 1.0, 1.0]})
+    with pytest.raises(ValueError, match="same number"):
+        rate_of(frame, "n", "error", rng=rng)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "errors"),
+    [([1, 2], [[1.0]]), ([1, 1], [[1.0], [1.0]]), ([1, 2], [[1.0], [0.0]])],
+)
+def test_bad_input_is_refused(sizes, errors, rng):
+    with pytest.raises(ValueError, match=r"errors|sizes"):
+        fit_rate(sizes, errors, rng=rng)
+
+
+def test_rate_prints_its_interval():
+    assert str(Rate(-0.5, -0.6, -0.4)) == "-0.50 [-0.60, -0.40]"
+
+
+# Figures
+
+
+def labels_inside(ax):
+    """Labels of the y axis that a reader sees."""
+    ax.figure.canvas.draw()
+    low, high = ax.get_ylim()
+    ticks = zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    return [label.get_text() for value, label in ticks if low <= value <= high]
+
+
+@pytest.mark.parametrize(("top", "some"), [(0.2, "0.1"), (1000.0, "100")])
+def test_logarithmic_axis_has_several_plain_labels(top, some):
+    frame = pd.DataFrame({"n": [500, 2000, 8000], "gap": [top, 0.1, 0.05]})
+    labels = labels_inside(figures.plot_rates(frame, "n", "gap", exponent=-0.5))
+    assert len(labels) >= 3
+    assert some in labels
+    plt.close("all")
