@@ -128,7 +128,7 @@ class _Task(NamedTuple):
     n: int
     r: int
     rep: int
-    n_components: int | str
+    n_components: Any  # r, or "auto"
     max_rank: int
     X: NDArray  # at which a "split" score is evaluated: as many rows for every n
     known: dict[str, NDArray]
