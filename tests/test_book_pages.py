@@ -186,7 +186,8 @@ def test_every_picture_is_drawn_by_a_script_or_by_the_package():
     scripts = {path.stem for path in FIGURES}
     assert scripts <= pictures
     source = "".join(path.read_text() for path in sorted(ROOT.glob("steinsdr/**/*.py")))
-    assert [name for name in sorted(pictures - scripts) if f'"{name}.png"' not in source] == []
+    for name in pictures - scripts:  # the chapter on Patch-seq data puts its own name before
+        assert f'"{name.removeprefix("patchseq_")}"' in source, name
 
 
 @pytest.mark.slow
