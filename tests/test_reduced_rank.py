@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LinearRegression, MultiTaskElasticNet, Ridge
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -88,13 +87,10 @@ def test_more_columns_than_rows_interpolates(rng):
 
 
 def test_without_penalty_it_is_reduced_rank_regression(rng):
+    """With a tiny penalty the iteration ends beside the closed form."""
     X, Y = planted(rng)
-    sparse = SparseRRR(2, alpha=0.0).fit(X, Y)
-    np.testing.assert_allclose(sparse.coef_, ReducedRankRegression(2).fit(X, Y).coef_, atol=1e-10)
-    assert sparse.selected_.all()
-    # The iteration gets there too: with a tiny penalty it ends beside the closed form.
     tiny = SparseRRR(2, alpha=1e-6, relaxed=False, max_iter=500, tol=1e-12).fit(X, Y)
-    np.testing.assert_allclose(tiny.coef_, sparse.coef_, atol=1e-3)
+    np.testing.assert_allclose(tiny.coef_, ReducedRankRegression(2).fit(X, Y).coef_, atol=1e-3)
 
 
 def test_full_rank_is_the_row_sparse_elastic_net(rng):
@@ -114,8 +110,6 @@ def test_planted_rows_are_found(rng):
     np.testing.assert_array_equal(np.flatnonzero(model.selected_), np.arange(6))
     assert not model.components_[:, 6:].any()
     assert model.components_[:, :6].all()
-    chosen = SelectFromModel(SparseRRR(2, alpha=0.4), threshold=1e-12).fit(X, Y).get_support()
-    np.testing.assert_array_equal(chosen, model.selected_)
 
 
 def test_relaxed_refit_is_ridge_on_the_selection(rng):
@@ -184,7 +178,7 @@ def test_iterations_that_do_not_suffice_are_reported(rng):
     [
         (SparseRRR(0), "'n_components' parameter of SparseRRR must be an int in the range"),
         (SparseRRR(9), "n_components=9 but X has 40 column.* expected at most 8"),
-        (SparseRRR(1, alpha=-1.0), "'alpha' parameter"),
+        (SparseRRR(1, alpha=0.0), "'alpha' parameter"),
         (SparseRRR(1, l1_ratio=0.0), "'l1_ratio' parameter"),
         (SparseRRR(1, l1_ratio="half"), "'l1_ratio' parameter .* Got 'half'"),
         (SparseRRR(1, relaxed="yes"), "'relaxed' parameter"),
@@ -255,7 +249,7 @@ def test_cross_validation_without_penalty_is_least_squares_fold_by_fold(rng):
     X, Y = planted(rng, n=90, p=5, q=3, rows=4)
     X, Y = X * [1, 10, 0.1, 1, 3] + 5, Y * [1, 20, 0.3] - 2
     folds = KFold(4, shuffle=True, random_state=1)
-    table = cross_validate_rrr(X, Y, ranks=[3], alphas=[0.0], folds=folds)
+    table = cross_validate_rrr(X, Y, ranks=[3], alphas=[1e-9], folds=folds)
     expected = []
     for train, test in folds.split(X):
         mean, sd = Y[train].mean(axis=0), Y[train].std(axis=0)
@@ -263,7 +257,7 @@ def test_cross_validation_without_penalty_is_least_squares_fold_by_fold(rng):
         held_out = (Y[test] - mean) / sd
         left = np.square(held_out - fit.predict(X[test])).sum() / np.square(held_out).sum()
         expected.append(1 - left)
-    np.testing.assert_allclose(table.r2, expected, rtol=1e-9)
+    np.testing.assert_allclose(table.r2, expected, rtol=1e-7)
     assert table.n_selected.tolist() == [5] * 4
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,12 +30,9 @@ __all__ = [
     "plot_bibiplot",
     "plot_errors",
     "plot_gene_loadings",
-    "plot_leak",
     "plot_overlays",
     "plot_r2",
     "plot_ranks",
-    "plot_rrr_path",
-    "plot_selection_frequency",
     "plot_steps",
     "plot_stored_spectrum",
     "plot_table",
@@ -70,24 +66,13 @@ _RESPONSES: tuple[Callable[[NDArray], NDArray], ...] = (
 _RESPONSE_COLORS = ("#d55e00", "#009e73", "#cc78bc")  # apart from each other and from the points
 
 
-@dataclass(frozen=True)
-class PlaneExample:
+class PlaneExample(NamedTuple):
     """A data set in the plane and what the method makes of it.
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, 2)
-        Two overlapping clouds: neither normal nor elliptical.
-    Y : ndarray of shape (n, 3)
-        Responses: a rising, a falling and a bent function of b'x, plus noise.
-    b : ndarray of shape (2,)
-        The true direction.
-    scores : ndarray of shape (n, 2)
-        Estimated scores of the rows of X.
-    moment : ndarray of shape (2, 3)
-        Their cross-moment with Y.
-    direction : ndarray of shape (2,)
-        Its first left singular vector, with the sign of b.
+    ``X`` (n, 2) are two overlapping clouds, neither normal nor elliptical. The responses ``Y``
+    (n, 3) are a rising, a falling and a bent function of b'x, plus noise. ``scores`` (n, 2) are
+    estimated at the rows of X, ``moment`` (2, 3) is their cross-moment with Y and ``direction``
+    (2,) its first left singular vector, with the sign of ``b``.
     """
 
     X: NDArray
@@ -338,29 +323,6 @@ def plot_ranks(cells: pd.DataFrame) -> Figure:
     return fig
 
 
-def plot_leak(leak: pd.DataFrame) -> Figure:
-    """Draw test errors with genes selected on all cells against those selected inside.
-
-    Parameters
-    ----------
-    leak : DataFrame
-        ``patchseq_leak.csv``. A point per partition, a panel for the responses as measured and one
-        for shuffled ones. Points above the diagonal gain from the selection on all cells.
-    """
-    kinds = list(dict.fromkeys(leak["responses"]))
-    fig, axes = plt.subplots(1, len(kinds), figsize=(8.5, 4))
-    for ax, kind in zip(axes, kinds, strict=True):
-        part = leak[leak["responses"] == kind]
-        ax.scatter(part["everywhere"], part["inside"], color=_BLUE, s=22, alpha=0.8)
-        ends = part[["everywhere", "inside"]].to_numpy()
-        span = [ends.min() * 0.98, ends.max() * 1.02]
-        ax.plot(span, span, color="0.5", lw=1)
-        ax.set(title=f"responses {kind}", xlabel="test MSE, genes selected on all cells")
-        ax.set(xlim=span, ylim=span, aspect="equal")
-    axes[0].set(ylabel="test MSE, selected on training cells")
-    return fig
-
-
 def plot_r2(table: pd.DataFrame) -> Figure:
     """Draw R² per property, one point per method, the best predicted property on top.
 
@@ -407,27 +369,6 @@ def plot_gene_loadings(genes: pd.DataFrame, n_genes: int) -> Figure:
     return fig
 
 
-def plot_selection_frequency(genes: pd.DataFrame) -> Figure:
-    """Draw in what share of the partitions each gene is selected, most frequent first.
-
-    Parameters
-    ----------
-    genes : DataFrame
-        ``patchseq_genes.csv``. Blue bars are the genes that all cells select.
-    """
-    fig, ax = plt.subplots(figsize=(8, 3.4))
-    part = genes.sort_values(["frequency", "selected"], ascending=False, ignore_index=True)
-    for chosen, color, label in (
-        (True, _BLUE, "selected on all cells"),
-        (False, _GREY, "not selected on all cells"),
-    ):
-        rows = part.index[part["selected"] == chosen]
-        ax.bar(rows, part.loc[rows, "frequency"], width=1.0, lw=0, color=color, label=label)
-    ax.set(xlabel="genes, by frequency", ylabel="share of partitions", ylim=(0, 1.02))
-    ax.legend(frameon=False, fontsize="small")
-    return fig
-
-
 def plot_stored_spectrum(spectrum: pd.DataFrame) -> Figure:
     """Draw singular values, the middle 90% of the permutation null, and the cumulative energy.
 
@@ -448,30 +389,6 @@ def plot_stored_spectrum(spectrum: pd.DataFrame) -> Figure:
     share.grid(visible=False)
     lines: list[Any] = [*ax.get_legend_handles_labels()[0], *share.get_legend_handles_labels()[0]]
     ax.legend(handles=lines, loc="center right", frameon=False, fontsize="small")
-    return fig
-
-
-def plot_rrr_path(path: pd.DataFrame) -> Figure:
-    """Draw cross-validated R² of sparse reduced-rank regression against the number of genes.
-
-    Parameters
-    ----------
-    path : DataFrame
-        ``patchseq_rrr.csv``; a line per rank. The dashed line marks the paper's 100 genes.
-    """
-    fig, ax = plt.subplots(figsize=(6.5, 3.8))
-    means = path.groupby(["rank", "alpha"], as_index=False)[["n_selected", "r2"]].mean()
-    ranks = sorted(set(means["rank"]))
-    for shade, rank in zip(np.linspace(0.15, 0.9, len(ranks)), ranks, strict=True):
-        line = means[means["rank"] == rank].sort_values("n_selected")
-        color = plt.get_cmap("viridis")(shade)
-        ax.plot(line["n_selected"], line["r2"], "o-", ms=4, color=color, label=f"rank {rank}")
-    ax.axvline(100, color="0.5", ls="--", lw=1)
-    ax.set(xscale="log", xlabel="selected genes", ylabel="cross-validated R²")
-    ticks = [20, 50, 100, 200, 500]
-    ax.set_xticks(ticks, [str(tick) for tick in ticks])
-    ax.minorticks_off()
-    ax.legend(frameon=False, fontsize="small")
     return fig
 
 

@@ -265,16 +265,9 @@ def select_genes(
 class Partition(NamedTuple):
     r"""Row numbers of the four disjoint parts of the paper's real-data section.
 
-    Attributes
-    ----------
-    labeled : ndarray of int
-        :math:`\mathcal T_\ell`: estimates the subspace.
-    unlabeled : ndarray of int
-        :math:`\mathcal T_u`: its responses are not to be looked at.
-    fit : ndarray of int
-        :math:`\mathcal T_f`: fits the link function.
-    test : ndarray of int
-        :math:`\mathcal V`.
+    ``labeled``, :math:`\mathcal T_\ell`, estimates the subspace, with the help of ``unlabeled``,
+    :math:`\mathcal T_u`, whose responses are not to be looked at. ``fit``, :math:`\mathcal T_f`,
+    fits the link function and ``test``, :math:`\mathcal V`, tests it.
     """
 
     labeled: NDArray
@@ -391,9 +384,9 @@ def table3_split(
     train_ratio, gamma : float
         Share of :math:`\mathcal T_{\ell,u}` and the labeled share of it.
     data : PatchSeq
-    selection : {"all", "nontest", "labeled"}, default="all"
+    selection : {"all", "labeled"}, default="all"
         Cells that select the genes: all of them, as the paper words it, which lets the test cells
-        and the responses of the unlabeled cells take part; all but the test cells; or
+        and the responses of the unlabeled cells take part; or
         :math:`\mathcal T_\ell \cup \mathcal T_f`, the honest choice.
     scaling : {"all", "train"}, default="all"
         Cells that standardize: all, as the paper words it; or all but the test cells for the
@@ -413,7 +406,7 @@ def table3_split(
         If an option or a share is out of range or a gene is unknown.
     """
     check_integer(rep, "rep", low=0)
-    check_choice(selection, "selection", ("all", "nontest", "labeled"))
+    check_choice(selection, "selection", ("all", "labeled"))
     check_choice(scaling, "scaling", ("all", "train"))
     check_choice(shares, "shares", ("filled", "literal"))
     seed = BASE_SEED + rep
@@ -422,8 +415,7 @@ def table3_split(
     labeled = np.concatenate([parts.labeled, parts.fit])
     known = np.concatenate([labeled, parts.unlabeled])
     if genes is None:
-        rows = {"all": None, "nontest": known, "labeled": labeled}[selection]
-        genes = select_genes(data, n_genes, rows=rows)
+        genes = select_genes(data, n_genes, rows=None if selection == "all" else labeled)
     unknown = [gene for gene in genes if gene not in data.counts.columns]
     if unknown:
         raise ValueError(f"genes: {unknown[0]!r} (of {len(unknown)}) is not in the data.")
@@ -447,15 +439,7 @@ def table3_split(
 
 @dataclass(frozen=True)
 class Directions:
-    """Directions of one method: at the rank it selects, and at the reference rank.
-
-    Attributes
-    ----------
-    selected : ndarray of shape (p, r)
-        At the selected rank r.
-    reference : ndarray of shape (p, 10)
-        At the reference rank, 10 in the paper.
-    """
+    """Directions of one method at the rank r that it selects, (p, r), and at the reference rank."""
 
     selected: NDArray
     reference: NDArray

@@ -59,12 +59,41 @@ def _ridge_rrr(X: NDArray, Y: NDArray, *, rank: int, alpha: float) -> tuple[NDAr
     return W, V
 
 
-class _LowRankRegressor(
+class ReducedRankRegression(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, RegressorMixin, BaseEstimator
 ):
-    r"""A regression :math:`\hat y = \bar y + V W^\top (x - \bar x)`: encoder W, decoder V.
+    r"""Least squares, or ridge regression, with a coefficient matrix of given rank.
 
-    Subclasses give W and V; this class gives the scikit-learn interface.
+    Minimizes :math:`\|Y - X W V^\top\|_F^2 / (2n) + \alpha \|W\|_F^2 / 2` with
+    :math:`V^\top V = I_r`, for centred X and Y: encoder W, decoder V, and predictions
+    :math:`\hat y = \bar y + V W^\top (x - \bar x)`.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Rank r, at most min(p, q).
+    alpha : float, default=0.0
+        Ridge penalty, in the scale of scikit-learn's ``ElasticNet`` (``Ridge`` has n times it).
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, p)
+        Encoder :math:`W^\top`.
+    decoder_ : ndarray of shape (r, q)
+        :math:`V^\top`, orthonormal rows.
+    coef_, intercept_ : ndarray of shape (q, p) and (q,)
+        The regression, :math:`V W^\top`.
+
+    Examples
+    --------
+    With the full rank it is ordinary least squares:
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.standard_normal((50, 4)), rng.standard_normal((50, 3))
+    >>> full = ReducedRankRegression(3).fit(X, Y)
+    >>> bool(np.allclose(full.coef_, LinearRegression().fit(X, Y).coef_))
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -72,8 +101,15 @@ class _LowRankRegressor(
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
-    n_components: int
-    alpha: float
+    def __init__(self, n_components: int = 1, *, alpha: float = 0.0) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to X (n, p) and responses y, (n, q) or (n,)."""
+        points, responses = self._centred(X, y)
+        self._keep(*_ridge_rrr(points, responses, rank=self.n_components, alpha=self.alpha))
+        return self
 
     def transform(self, X: ArrayLike) -> NDArray:
         r"""Return the latent variables :math:`W^\top (x - \bar x)`, shape (n, r)."""
@@ -120,52 +156,7 @@ class _LowRankRegressor(
         self.intercept_ = self._y_mean - self.coef_ @ self.x_mean_
 
 
-class ReducedRankRegression(_LowRankRegressor):
-    r"""Least squares, or ridge regression, with a coefficient matrix of given rank.
-
-    Minimizes :math:`\|Y - X W V^\top\|_F^2 / (2n) + \alpha \|W\|_F^2 / 2` with
-    :math:`V^\top V = I_r`, for centred X and Y.
-
-    Parameters
-    ----------
-    n_components : int, default=1
-        Rank r, at most min(p, q).
-    alpha : float, default=0.0
-        Ridge penalty, in the scale of scikit-learn's ``ElasticNet`` (``Ridge`` has n times it).
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (r, p)
-        Encoder :math:`W^\top`.
-    decoder_ : ndarray of shape (r, q)
-        :math:`V^\top`, orthonormal rows.
-    coef_, intercept_ : ndarray of shape (q, p) and (q,)
-        The regression, :math:`V W^\top`.
-
-    Examples
-    --------
-    With the full rank it is ordinary least squares:
-
-    >>> from sklearn.linear_model import LinearRegression
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.standard_normal((50, 4)), rng.standard_normal((50, 3))
-    >>> full = ReducedRankRegression(3).fit(X, Y)
-    >>> bool(np.allclose(full.coef_, LinearRegression().fit(X, Y).coef_))
-    True
-    """
-
-    def __init__(self, n_components: int = 1, *, alpha: float = 0.0) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit to X (n, p) and responses y, (n, q) or (n,)."""
-        points, responses = self._centred(X, y)
-        self._keep(*_ridge_rrr(points, responses, rank=self.n_components, alpha=self.alpha))
-        return self
-
-
-class SparseRRR(_LowRankRegressor):
+class SparseRRR(ReducedRankRegression):
     r"""Reduced-rank regression on a few predictors, chosen by an elastic net on whole rows.
 
     For centred X and Y, alternates between the two blocks of
@@ -183,8 +174,8 @@ class SparseRRR(_LowRankRegressor):
     n_components : int, default=1
         Rank r, at most min(p, q).
     alpha : float, default=0.1
-        Penalty; 0 is least squares. :func:`select_features` finds the one that leaves a wanted
-        number of predictors.
+        Penalty, above 0. :func:`select_features` finds the one that leaves a wanted number of
+        predictors.
     l1_ratio : float, default=0.5
         :math:`\rho`: 1 penalizes the norms of the rows only, towards 0 it is ridge.
     relaxed : bool, default=True
@@ -200,13 +191,10 @@ class SparseRRR(_LowRankRegressor):
         Predictors with a nonzero row.
     strength_ : ndarray of shape (p,)
         Norms of the rows of W before the relaxed refit: the order in which predictors matter.
-    components_ : ndarray of shape (r, p)
-        Encoder :math:`W^\top`; zero columns for the others. If fewer predictors than r are
-        selected, its last rows and those of the decoder are zero.
-    decoder_ : ndarray of shape (r, q)
-        :math:`V^\top`, orthonormal rows.
-    coef_, intercept_ : ndarray of shape (q, p) and (q,)
-        The regression, :math:`V W^\top`.
+    components_, decoder_, coef_, intercept_
+        As in :class:`ReducedRankRegression`, with zero columns of the encoder for predictors that
+        are not selected. If fewer predictors than r are selected, the last rows of encoder and
+        decoder are zero.
     objective_ : list of float
         Objective after each alternation, never rising.
     n_iter_ : int
@@ -233,7 +221,8 @@ class SparseRRR(_LowRankRegressor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_LowRankRegressor._parameter_constraints,
+        **ReducedRankRegression._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
         "relaxed": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -250,8 +239,7 @@ class SparseRRR(_LowRankRegressor):
         max_iter: int = 100,
         tol: float = 1e-6,
     ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
+        super().__init__(n_components, alpha=alpha)
         self.l1_ratio = l1_ratio
         self.relaxed = relaxed
         self.max_iter = max_iter
@@ -269,11 +257,7 @@ class SparseRRR(_LowRankRegressor):
         """
         points, responses = self._centred(X, y)
         self.objective_: list[float] = []
-        if self.alpha == 0:  # nothing to select: the closed form
-            W, V = _ridge_rrr(points, responses, rank=self.n_components, alpha=0.0)
-            self.objective_.append(self._objective(points, responses, W, V))
-        else:
-            W, V = self._alternate(points, responses)
+        W, V = self._alternate(points, responses)
         self.n_iter_ = max(1, len(self.objective_))
         self.strength_ = np.linalg.norm(W, axis=1)
         self.selected_ = self.strength_ > 0
@@ -284,7 +268,7 @@ class SparseRRR(_LowRankRegressor):
                 f"predicted; use less than {limit:g}.",
                 stacklevel=2,
             )
-        elif self.relaxed and self.alpha > 0:
+        elif self.relaxed:
             chosen, rank = self.selected_, min(self.n_components, int(self.selected_.sum()))
             W, V = np.zeros(W.shape), np.zeros(V.shape)
             W[chosen, :rank], V[:, :rank] = _ridge_rrr(
