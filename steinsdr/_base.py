@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DirectionTransformer",
+    "InstanceWith",
     "SequenceOf",
     "check_choice",
     "check_integer",
-    "check_limit",
     "check_matrix",
     "check_nonnegative",
     "check_not_constant",
@@ -35,6 +36,8 @@ __all__ = [
     "check_responses",
     "check_same_rows",
     "check_share",
+    "listed",
+    "mean_and_scale",
     "needs_extra",
     "split_labeled",
     "varying_columns",
@@ -71,6 +74,65 @@ def needs_extra(extra: str, user: str) -> Iterator[None]:
         raise ImportError(advice, name=error.name) from error
 
 
+class InstanceWith(HasMethods):
+    """Parameter constraint: an object with these methods, not the class of such objects."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Return whether ``val`` is such an object."""
+        return not isinstance(val, type) and super().is_satisfied_by(val)
+
+
+def _as_number(value: Any) -> float:
+    """Return a real number as a float, and anything else as NaN, which no range contains."""
+    return (
+        float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else np.nan
+    )
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return ``value`` as a float if it is a finite number above zero."""
+    if not 0 < _as_number(value) < np.inf:
+        raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
+    return float(value)
+
+
+def check_nonnegative(value: Any, name: str) -> float:
+    """Return ``value`` as a float if it is a finite number, zero or above."""
+    if not 0 <= _as_number(value) < np.inf:
+        raise ValueError(f"{name} must be a finite number, zero or above; got {value!r}.")
+    return float(value)
+
+
+def check_share(value: Any, name: str, *, one: bool = False) -> float:
+    """Return ``value`` as a float if it is above 0 and below 1, or 1 if ``one`` is true.
+
+    Examples
+    --------
+    >>> check_share(1, "energy", one=True)
+    1.0
+    """
+    if not (0 < _as_number(value) < 1 or (one and _as_number(value) == 1)):
+        raise ValueError(f"{name} must be in (0, 1{']' if one else ')'}; got {value!r}.")
+    return float(value)
+
+
+def check_integer(value: Any, name: str, *, low: int, high: int | None = None) -> int:
+    """Return ``value`` as an int if it is an integer in [low, high]."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or value < low or (high is not None and value > high):
+        bound = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ValueError(f"{name} must be an integer {bound}; got {value!r}.")
+    return int(value)
+
+
+def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
+    """Return ``value`` if it is one of the names in ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {known}; got {value!r}.")
+    return value
+
+
 def check_matrix(
     value: ArrayLike, name: str, *, n_columns: int | None = None, min_rows: int = 1
 ) -> NDArray:
@@ -93,109 +155,10 @@ def check_matrix(
     return array
 
 
-def check_positive(value: Any, name: str) -> float:
-    """Return ``value`` as a float if it is a finite number above zero."""
-    number = float(value) if isinstance(value, numbers.Real) else np.nan
-    if isinstance(value, bool) or not 0 < number < np.inf:
-        raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
-    return number
-
-
-def check_nonnegative(value: Any, name: str) -> float:
-    """Return ``value`` as a float if it is a finite number, zero or above."""
-    number = float(value) if isinstance(value, numbers.Real) else np.nan
-    if isinstance(value, bool) or not 0 <= number < np.inf:
-        raise ValueError(f"{name} must be a finite number, zero or above; got {value!r}.")
-    return number
-
-
-def check_limit(value: Any, name: str) -> float:
-    """Return ``value`` as a float if it is a number; infinity is a limit that nothing exceeds."""
-    number = float(value) if isinstance(value, numbers.Real) else np.nan
-    if isinstance(value, bool) or np.isnan(number):
-        raise ValueError(f"{name} must be a number; got {value!r}.")
-    return number
-
-
-def check_share(value: Any, name: str, *, zero: bool = False, one: bool = False) -> float:
-    """Return ``value`` as a float if it is between 0 and 1; ``zero`` and ``one`` admit the ends.
-
-    Examples
-    --------
-    >>> check_share(1, "energy", one=True)
-    1.0
-    """
-    number = float(value) if isinstance(value, numbers.Real) else np.nan
-    inside = 0 < number < 1 or (zero and number == 0) or (one and number == 1)
-    if isinstance(value, bool) or not inside:
-        interval = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
-        raise ValueError(f"{name} must be in {interval}; got {value!r}.")
-    return number
-
-
-def check_integer(value: Any, name: str, *, low: int, high: int | None = None) -> int:
-    """Return ``value`` as an int if it is an integer in [low, high]."""
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_integer or value < low or (high is not None and value > high):
-        bound = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ValueError(f"{name} must be an integer {bound}; got {value!r}.")
-    return int(value)
-
-
-def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
-    """Return ``value`` if it is one of the names in ``choices``."""
-    if not isinstance(value, str) or value not in choices:
-        known = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {known}; got {value!r}.")
-    return value
-
-
-def varying_columns(X: NDArray) -> NDArray:
-    """Return the mask (p,) of columns that vary by more than the rounding of their values.
-
-    Examples
-    --------
-    >>> varying_columns(np.array([[0.1, 1.0], [0.1, 2.0]])).tolist()
-    [False, True]
-    """
-    # Compare with the column's own magnitude: a constant such as 0.1 is not exact in binary.
-    return np.ptp(X, axis=0) > 1e-12 * np.abs(X).max(axis=0)
-
-
-def check_not_constant(X: NDArray, name: str, feature_names: Sequence[str] | None = None) -> None:
-    """Raise if a column of X has no variation: then x has no density, hence no score."""
-    constant = np.flatnonzero(~varying_columns(X))
-    if constant.size:
-        labels = range(X.shape[1]) if feature_names is None else feature_names
-        shown = [str(labels[int(j)]) for j in constant]
-        listed = ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
-        raise ValueError(
-            f"{name} has {constant.size} constant column(s) ({listed}); every column must vary. "
-            "Drop them first, for example with sklearn.feature_selection.VarianceThreshold."
-        )
-
-
-def check_numeric_columns(X: Any, name: str) -> None:
-    """Raise if X is a data frame with columns of text or dates, and name them."""
-    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
-        return
-    wrong = [X.columns[j] for j in range(X.shape[1]) if not _is_numeric(X.iloc[:, j])]
-    if wrong:
-        listed = ", ".join(repr(c) for c in wrong[:5]) + (", ..." if len(wrong) > 5 else "")
-        raise ValueError(
-            f"{name} has {len(wrong)} column(s) that are not numeric ({listed}); every column must "
-            "be. Leave them out: categories have no density. Of dates, take differences in days."
-        )
-
-
-def _is_numeric(column: Any) -> bool:
-    if column.dtype.kind != "O":
-        return column.dtype.kind not in "mM"  # dates would become floats without complaint
-    try:
-        np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
+def check_same_rows(X: NDArray, Y: NDArray, *, name: str = "X") -> None:
+    """Raise if Y has another number of rows than X, which the error calls ``name``."""
+    if len(X) != len(Y):
+        raise ValueError(f"{name} has {len(X)} row(s) but Y has {len(Y)}; they must match.")
 
 
 def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y") -> NDArray:
@@ -222,19 +185,13 @@ def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y") -> NDArray:
     return array
 
 
-def check_same_rows(X: NDArray, Y: NDArray, *, name: str = "X") -> None:
-    """Raise if Y has another number of rows than X, which the error calls ``name``."""
-    if len(X) != len(Y):
-        raise ValueError(f"{name} has {len(X)} row(s) but Y has {len(Y)}; they must match.")
-
-
 def split_labeled(Y: NDArray, *, name: str = "y") -> NDArray:
     """Return the mask of labeled rows; a row that is all NaN has no label.
 
     Raises
     ------
     ValueError
-        If a row is partly missing: the method neither imputes nor guesses.
+        If a row is partly missing, since the method does not impute.
     """
     missing = np.isnan(Y)
     unlabeled = missing.all(axis=1)
@@ -269,6 +226,75 @@ class SequenceOf(HasMethods):
         return f"a sequence whose values are each {self.member}"
 
 
+def varying_columns(X: NDArray) -> NDArray:
+    """Return the mask (p,) of columns that vary by more than the rounding of their values.
+
+    Examples
+    --------
+    >>> varying_columns(np.array([[0.1, 1.0], [0.1, 2.0]])).tolist()
+    [False, True]
+    """
+    # Compare with the column's own magnitude: a constant such as 0.1 is not exact in binary.
+    return np.ptp(X, axis=0) > 1e-12 * np.abs(X).max(axis=0)
+
+
+def check_not_constant(X: NDArray, name: str, feature_names: Sequence[str] | None = None) -> None:
+    """Raise if a column of X has no variation: then x has no density, hence no score."""
+    constant = np.flatnonzero(~varying_columns(X))
+    if constant.size:
+        labels: Any = range(X.shape[1]) if feature_names is None else feature_names
+        shown = listed(labels[j] for j in constant)
+        raise ValueError(
+            f"{name} has {constant.size} constant column(s) ({shown}); every column must vary. "
+            "Drop them first, for example with sklearn.feature_selection.VarianceThreshold."
+        )
+
+
+def check_numeric_columns(X: Any, name: str) -> None:
+    """Raise if X is a data frame with columns of text or dates, and name them."""
+    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        return
+    wrong = [X.columns[j] for j in range(X.shape[1]) if not _is_numeric(X.iloc[:, j])]
+    if wrong:
+        raise ValueError(
+            f"{name} has {len(wrong)} column(s) that are not numeric ({listed(map(repr, wrong))}); "
+            "every column must be. Leave them out: categories have no density. Of dates, take "
+            "differences in days."
+        )
+
+
+def _is_numeric(column: Any) -> bool:
+    if column.dtype.kind != "O":
+        return column.dtype.kind not in "mM"  # dates would become floats without complaint
+    try:
+        np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Return the first five names, with commas, for a message.
+
+    Examples
+    --------
+    >>> listed(range(7))
+    '0, 1, 2, 3, 4, ...'
+    """
+    shown = [str(name) for name in islice(names, 6)]
+    return ", ".join(shown[:5] + ["..."] * (len(shown) > 5))
+
+
+def mean_and_scale(X: NDArray, standardize: bool = True) -> tuple[NDArray, NDArray]:
+    """Return mean and standard deviation (divisor n) of the columns, or 0 and 1, shape (p,) each.
+
+    A score s of z = (x - mean) / scale is the score s / scale of x.
+    """
+    if not standardize:
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    return X.mean(axis=0), X.std(axis=0)
+
+
 class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer x -> components_ @ x with orthonormal rows ``components_`` (r, p)."""
 
@@ -280,7 +306,7 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "rank": [StrOptions({"adaptive"}), HasMethods("select")],
+        "rank": [StrOptions({"adaptive"}), InstanceWith("select")],
         "random_state": ["random_state"],
     }
 

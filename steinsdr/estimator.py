@@ -1,22 +1,23 @@
-"""Warnings about data on which the cross-moment shows something other than directions."""
+"""SteinSDR: score, cross-moment, singular vectors and rank, as a scikit-learn transformer."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._base import (
     DirectionTransformer,
-    check_choice,
-    check_integer,
+    InstanceWith,
     check_matrix,
     check_not_constant,
     check_numeric_columns,
@@ -25,162 +26,15 @@ from ._base import (
     varying_columns,
 )
 from .moments import cross_moment
-from .rank import AdaptiveRank, RankRule, RankSelection
+from .rank import AdaptiveRank, RankRule
 from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
 
-__all__ = [
-    "LabeledOnly",
-    "SteinSDR",
-    "units_differ",
-    "warn_if_nothing_stands_out",
-    "warn_if_off_centre",
-    "warn_if_responses_differ",
-    "warn_if_units_differ",
-]
-
-
-MEAN_LIMIT = 0.5  # of the mean's part in the cross-moment, against the largest singular value
-UNITS_LIMIT = 10.0
-
-
-def warn_if_off_centre(scores: NDArray, Y: NDArray, M: NDArray, *, stacklevel: int) -> None:
-    r"""Warn if :math:`\bar s \bar y^\top`, zero for the true score, is a large part of M (p, q)."""
-    part = np.outer(scores.mean(axis=0), Y.mean(axis=0))
-    size = np.linalg.norm(part)  # of rank one: its only singular value
-    rest = np.linalg.norm(M - part, ord=2)
-    if size > MEAN_LIMIT * rest:
-        warnings.warn(
-            f"y: the mean of the responses adds {size:.2g} to a cross-moment whose largest "
-            f"singular value is {rest:.2g} without it. What it adds is noise; pass center=True.",
-            stacklevel=stacklevel + 1,
-        )
-
-
-def warn_if_nothing_stands_out(selection: RankSelection, *, stacklevel: int) -> None:
-    """Warn if the largest singular value stays below its threshold; a direction is kept still."""
-    thresholds = getattr(selection, "thresholds", None)  # a user's own rule may have none
-    if thresholds is None or selection.singular_values[0] > thresholds[0]:
-        return
-    warnings.warn(
-        f"rank: no direction stands out, the largest singular value is "
-        f"{selection.singular_values[0]:.2g} and its threshold {thresholds[0]:.2g}. One "
-        "direction is kept all the same; do not trust it.",
-        stacklevel=stacklevel + 1,
-    )
-
-
-def warn_if_units_differ(X: NDArray, *, stacklevel: int) -> None:
-    """Warn if the columns of X (n, p) differ so much in spread that the smallest decide."""
-    if units_differ(X):
-        warnings.warn(
-            f"X: the spreads of the columns differ by more than a factor of {UNITS_LIMIT:.0f}, and "
-            "directions follow the smallest. Standardize the columns first, for example with a "
-            "StandardScaler in a pipeline, unless the units are meant.",
-            stacklevel=stacklevel + 1,
-        )
-
-
-def warn_if_responses_differ(Y: NDArray, n_components: int, *, stacklevel: int) -> None:
-    """Warn if the columns of Y (n, q) differ so much in spread that the largest decide.
-
-    With as many directions as responses nothing is left to decide.
-    """
-    if n_components < Y.shape[1] and units_differ(Y):
-        warnings.warn(
-            f"y: the spreads of the responses differ by more than a factor of {UNITS_LIMIT:.0f}, "
-            "and directions follow the largest. Standardize y first, unless the units are meant.",
-            stacklevel=stacklevel + 1,
-        )
-
-
-def units_differ(X: NDArray) -> bool:
-    """Return whether columns differ tenfold in spread, by standard deviation and by quartiles.
-
-    Both must: heavy tails alone make standard deviations differ, and many equal values quartiles.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).standard_normal((50, 2))
-    >>> units_differ(X), units_differ(X * [1.0, 100.0])
-    (False, True)
-    """
-    low, high = np.quantile(X, [0.25, 0.75], axis=0)
-    spreads = (X.std(axis=0), (high - low)[high > low])
-    return all(s.size > 0 and s.max() > UNITS_LIMIT * s.min() for s in spreads)
-
-
-# A regressor that skips unlabeled rows, so that partly labeled data go through a Pipeline.
-
-
-class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
-    """Fit and score a regressor on the rows whose responses are not all NaN.
-
-    :class:`steinsdr.SteinSDR` learns its score from unlabeled rows too; the regressor after it
-    must not see them. With this wrapper, and its ``score``, ``cross_val_score`` runs on data where
-    most rows of Y are NaN.
-
-    Parameters
-    ----------
-    estimator : regressor, default=None
-        None is ``LinearRegression()``.
-
-    Examples
-    --------
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from steinsdr import SteinSDR
-    >>> from steinsdr.simulation import simulate
-    >>> data = simulate("isotropic", n=200, p=5)
-    >>> Y = data.Y.copy()
-    >>> Y[::2] = np.nan
-    >>> pipe = make_pipeline(SteinSDR(3, config="full"), LabeledOnly())
-    >>> bool(np.isfinite(cross_val_score(pipe, data.X, Y, cv=3)).all())
-    True
-    """
-
-    def __init__(self, estimator: Any = None) -> None:
-        self.estimator = estimator
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the regressor on the labeled rows."""
-        points, responses = self._labeled(validate_data(self, X, dtype=np.float64), y)
-        base = LinearRegression() if self.estimator is None else clone(self.estimator)
-        self.estimator_ = base.fit(points, responses)
-        return self
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted regressor."""
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(validate_data(self, X, dtype=np.float64, reset=False))
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Return the fitted regressor's score on the labeled rows."""
-        check_is_fitted(self, "estimator_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        if sample_weight is not None:
-            mask = split_labeled(check_responses(y, n_rows=len(points)))
-            sample_weight = _check_sample_weight(sample_weight, points)[mask]
-        return self.estimator_.score(*self._labeled(points, y), sample_weight)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    @staticmethod
-    def _labeled(points: NDArray, y: ArrayLike) -> tuple[NDArray, NDArray]:
-        responses = check_responses(y, n_rows=len(points), name="y")
-        mask = split_labeled(responses, name="y")
-        if not mask.any():
-            raise ValueError("y has no labeled row: every row is NaN.")
-        targets = responses[mask]
-        return points[mask], targets.ravel() if np.asarray(y).ndim == 1 else targets
-
-
-# SteinSDR: score, cross-moment, singular vectors, rank, as a scikit-learn transformer.
-
+__all__ = ["CONFIGS", "LabeledOnly", "SteinSDR"]
 
 CONFIGS = ("sup", "split", "full")
+_SCORES = {"tikhonov": TikhonovScore, "denoising": DenoisingScore}
+_MEAN_LIMIT = 0.5  # of the mean's part in the cross-moment, against the largest singular value
+_UNITS_LIMIT = 10.0
 
 
 class SteinSDR(DirectionTransformer):
@@ -253,6 +107,13 @@ class SteinSDR(DirectionTransformer):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DirectionTransformer._parameter_constraints,
+        "score": [StrOptions(set(_SCORES)), InstanceWith(["fit", "evaluate"])],
+        "config": [StrOptions(set(CONFIGS))],
+        "center": ["boolean"],
+    }
+
     def __init__(
         self,
         n_components: int | Literal["auto"] = "auto",
@@ -284,73 +145,71 @@ class SteinSDR(DirectionTransformer):
             earlier steps of a pipeline do not see them unless it was told so (``transform_input``
             of ``Pipeline``); rows of NaN in ``y`` need no telling.
         """
-        check_choice(self.config, "config", CONFIGS)
-        rule = self._rank_rule()
+        self._validate_params()
         check_numeric_columns(X, "X")
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         responses = check_responses(y, n_rows=len(points))
-        labeled, unlabeled = self._split(points, responses, X_unlabeled)
-        responses = responses[split_labeled(responses)]
+        has_label = split_labeled(responses)
+        if has_label.sum() < 2:
+            raise ValueError(f"y has {has_label.sum()} labeled row(s); at least 2 are needed.")
+        labeled, responses = points[has_label], responses[has_label]
+        unlabeled = self._unlabeled(points[~has_label], X_unlabeled)
         if not varying_columns(responses).any():
             raise ValueError("y: every response is constant; at least one must vary.")
-        self._check_dimension(points.shape[1], responses.shape[1])
+        limit = min(points.shape[1], responses.shape[1])
+        if self.n_components != "auto" and self.n_components > limit:
+            raise ValueError(
+                f"n_components={self.n_components} but X has {points.shape[1]} column(s) and y has "
+                f"{responses.shape[1]}; at most min(p, q) = {limit} direction(s) are identifiable "
+                "from first moments."
+            )
         if self.center:
             responses = responses - responses.mean(axis=0)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
 
-        self.scores_ = self._labeled_scores(labeled, unlabeled, rng)
+        parts = {"sup": [labeled], "split": [unlabeled], "full": [labeled, unlabeled]}
+        train = np.vstack(parts[self.config])
+        self.scores_ = self._labeled_scores(labeled, train, seed=int(rng.integers(2**31)))
         self.cross_moment_ = cross_moment(self.scores_, responses)
-        warn_if_off_centre(self.scores_, responses, self.cross_moment_, stacklevel=2)
         U, self.singular_values_, Vt = np.linalg.svd(self.cross_moment_, full_matrices=False)
-        self.n_components_ = self._choose_rank(rule, labeled, unlabeled, responses, rng)
-        warn_if_responses_differ(responses, self.n_components_, stacklevel=2)
+        self.n_components_ = self._select_dimension(
+            AdaptiveRank(),
+            self.cross_moment_,
+            limit=limit,
+            scores=self.scores_,
+            Y=responses,
+            X=labeled if self.config == "sup" else np.vstack([labeled, unlabeled]),
+            rng=rng,
+        )
         # Signs fixed by the largest loading, so that equal fits look equal.
         self.components_ = svd_flip(U, Vt)[0].T[: self.n_components_]
+        for message in self._warnings(train, responses):
+            warnings.warn(message, stacklevel=2)
         return self
 
-    def _split(
-        self, points: NDArray, responses: NDArray, X_unlabeled: ArrayLike | None
-    ) -> tuple[NDArray, NDArray]:
-        mask = split_labeled(responses)
-        if mask.sum() < 2:
-            raise ValueError(f"y has {mask.sum()} labeled row(s); at least 2 are needed.")
-        unlabeled = points[~mask]
+    def _unlabeled(self, points: NDArray, X_unlabeled: ArrayLike | None) -> NDArray:
+        """Return all covariates without responses, those of X first."""
         if X_unlabeled is not None:
-            unlabeled = np.vstack([unlabeled, self._check_unlabeled(X_unlabeled)])
-        if self.config != "sup" and not len(unlabeled):
+            extra = check_matrix(X_unlabeled, "X_unlabeled", n_columns=self.n_features_in_)
+            try:  # names: columns in another order would be taken for those of X
+                validate_data(self, X_unlabeled, reset=False, skip_check_array=True)
+            except ValueError as error:
+                raise ValueError(f"X_unlabeled: {error}") from error
+            points = np.vstack([points, extra])
+        if self.config != "sup" and not len(points):
             raise ValueError(
                 f"config={self.config!r} needs unlabeled rows, and there are none: pass "
                 "X_unlabeled, or rows of y that are all NaN."
             )
-        return points[mask], unlabeled
+        return points
 
-    def _check_unlabeled(self, X_unlabeled: ArrayLike) -> NDArray:
-        extra = check_matrix(X_unlabeled, "X_unlabeled", n_columns=self.n_features_in_)
-        try:  # names: columns in another order would be taken for those of X
-            validate_data(self, X_unlabeled, reset=False, skip_check_array=True)
-        except ValueError as error:
-            raise ValueError(f"X_unlabeled: {error}") from error
-        return extra
-
-    def _check_dimension(self, p: int, q: int) -> None:
-        if isinstance(self.n_components, str):
-            check_choice(self.n_components, "n_components", ("auto",))
-            return
-        r = check_integer(self.n_components, "n_components", low=1)
-        if r > min(p, q):
-            raise ValueError(
-                f"n_components={r} but X has {p} column(s) and y has {q}; at most min(p, q) = "
-                f"{min(p, q)} direction(s) are identifiable from first moments."
-            )
-
-    def _labeled_scores(
-        self, labeled: NDArray, unlabeled: NDArray, rng: np.random.Generator
-    ) -> NDArray:
-        estimator = self._score_object(int(rng.integers(2**31)))
-        parts = {"sup": [labeled], "split": [unlabeled], "full": [labeled, unlabeled]}
-        train = np.vstack(parts[self.config])
+    def _labeled_scores(self, labeled: NDArray, train: NDArray, *, seed: int) -> NDArray:
+        """Learn the score from ``train`` and return it at the labeled rows, (n_l, p)."""
         check_not_constant(train, "X", getattr(self, "feature_names_in_", None))
-        warn_if_units_differ(train, stacklevel=3)
+        if isinstance(self.score, str):
+            estimator: Any = _SCORES[self.score](random_state=seed)
+        else:
+            estimator = clone(self.score, safe=False)
         self.score_estimator_ = estimator.fit(train)
         known = None if self.config == "split" else getattr(estimator, "train_scores_", None)
         scores = estimator.evaluate(labeled) if known is None else known[: len(labeled)]
@@ -361,38 +220,113 @@ class SteinSDR(DirectionTransformer):
             )
         return scores
 
-    def _score_object(self, seed: int) -> Any:
-        if isinstance(self.score, str):
-            check_choice(self.score, "score", ("tikhonov", "denoising"))
-            kind = TikhonovScore if self.score == "tikhonov" else DenoisingScore
-            return kind(random_state=seed)
-        if isinstance(self.score, type) or not isinstance(self.score, ScoreEstimator):
-            raise ValueError(
-                f"score must be 'tikhonov', 'denoising' or an object with fit and evaluate; got "
-                f"{self.score!r}."
+    def _warnings(self, train: NDArray, Y: NDArray) -> Iterator[str]:
+        """Name what the cross-moment of this fit may show in place of directions."""
+        if _units_differ(train):
+            yield (
+                "X: the spreads of the columns differ by more than a factor of "
+                f"{_UNITS_LIMIT:.0f}, and directions follow the smallest. Standardize the columns "
+                "first, for example with a StandardScaler in a pipeline, unless the units are "
+                "meant."
             )
-        return clone(self.score, safe=False)
+        # The part of the responses' mean is zero for the true score. Its rank is one.
+        mean_part = np.outer(self.scores_.mean(axis=0), Y.mean(axis=0))
+        size, rest = (
+            np.linalg.norm(mean_part),
+            np.linalg.norm(self.cross_moment_ - mean_part, ord=2),
+        )
+        if size > _MEAN_LIMIT * rest:
+            yield (
+                f"y: the mean of the responses adds {size:.2g} to a cross-moment whose largest "
+                f"singular value is {rest:.2g} without it. What it adds is noise; pass center=True."
+            )
+        # A user's own rule may have no thresholds.
+        thresholds = getattr(self.rank_, "thresholds", None)
+        if thresholds is not None and self.singular_values_[0] <= thresholds[0]:
+            yield (
+                f"rank: no direction stands out, the largest singular value is "
+                f"{self.singular_values_[0]:.2g} and its threshold {thresholds[0]:.2g}. One "
+                "direction is kept all the same; do not trust it."
+            )
+        # With as many directions as responses all are kept, whatever their units.
+        if self.n_components_ < Y.shape[1] and _units_differ(Y):
+            yield (
+                "y: the spreads of the responses differ by more than a factor of "
+                f"{_UNITS_LIMIT:.0f}, and directions follow the largest. Standardize y first, "
+                "unless the units are meant."
+            )
 
-    def _rank_rule(self) -> RankRule:
-        if isinstance(self.rank, str):
-            check_choice(self.rank, "rank", ("adaptive",))
-            return AdaptiveRank()
-        if isinstance(self.rank, type) or not hasattr(self.rank, "select"):
-            raise ValueError(f"rank must be 'adaptive' or have a select method; got {self.rank!r}.")
-        return self.rank
 
-    def _choose_rank(
-        self,
-        rule: RankRule,
-        labeled: NDArray,
-        unlabeled: NDArray,
-        responses: NDArray,
-        rng: np.random.Generator,
-    ) -> int:
-        self.rank_ = None
-        if self.n_components != "auto":
-            return int(self.n_components)
-        X = labeled if self.config == "sup" else np.vstack([labeled, unlabeled])
-        self.rank_ = rule.select(self.cross_moment_, scores=self.scores_, Y=responses, X=X, rng=rng)
-        warn_if_nothing_stands_out(self.rank_, stacklevel=3)
-        return int(np.clip(self.rank_.rank, 1, len(self.singular_values_)))
+def _units_differ(X: NDArray) -> bool:
+    """Return whether columns differ tenfold in spread, by standard deviation and by quartiles.
+
+    Both must: heavy tails alone make standard deviations differ, and many equal values quartiles.
+    """
+    low, high = np.quantile(X, [0.25, 0.75], axis=0)
+    spreads = (X.std(axis=0), (high - low)[high > low])
+    return all(s.size > 0 and s.max() > _UNITS_LIMIT * s.min() for s in spreads)
+
+
+class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Fit and score a regressor on the rows whose responses are not all NaN.
+
+    :class:`steinsdr.SteinSDR` learns its score from unlabeled rows too; the regressor after it
+    must not see them. With this wrapper, and its ``score``, ``cross_val_score`` runs on data where
+    most rows of Y are NaN.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        None is ``LinearRegression()``.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from steinsdr import SteinSDR
+    >>> from steinsdr.simulation import simulate
+    >>> data = simulate("isotropic", n=200, p=5)
+    >>> Y = data.Y.copy()
+    >>> Y[::2] = np.nan
+    >>> pipe = make_pipeline(SteinSDR(3, config="full"), LabeledOnly())
+    >>> bool(np.isfinite(cross_val_score(pipe, data.X, Y, cv=3)).all())
+    True
+    """
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the regressor on the labeled rows."""
+        points, responses = self._labeled(validate_data(self, X, dtype=np.float64), y)
+        base = LinearRegression() if self.estimator is None else clone(self.estimator)
+        self.estimator_ = base.fit(points, responses)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted regressor."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Return the fitted regressor's score on the labeled rows."""
+        check_is_fitted(self, "estimator_")
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        if sample_weight is not None:
+            mask = split_labeled(check_responses(y, n_rows=len(points)))
+            sample_weight = _check_sample_weight(sample_weight, points)[mask]
+        return self.estimator_.score(*self._labeled(points, y), sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @staticmethod
+    def _labeled(points: NDArray, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        responses = check_responses(y, n_rows=len(points), name="y")
+        mask = split_labeled(responses, name="y")
+        if not mask.any():
+            raise ValueError("y has no labeled row: every row is NaN.")
+        targets = responses[mask]
+        return points[mask], targets.ravel() if np.asarray(y).ndim == 1 else targets

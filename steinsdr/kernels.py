@@ -21,34 +21,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CurlFreeIMQ", "KernelRows", "median_distance", "namespace"]
+__all__ = ["CurlFreeIMQ", "median_distance"]
 
-TILE_ENTRIES = 1 << 21  # entries of one tile: small enough for the cache, large enough for BLAS
-Array = Any  # numpy.ndarray or torch.Tensor
-
-
-def namespace(device: str | None) -> ModuleType:
-    """Return numpy for ``device=None`` and torch otherwise; the code below runs on both."""
-    if device is None:
-        return np
-    import torch  # deferred: it takes seconds, and the numpy path never needs it
-
-    return torch
+_TILE_ENTRIES = 1 << 21  # entries of one tile: small enough for the cache, large enough for BLAS
 
 
-def _squared_distances(rows: Array, columns: Array, xp: ModuleType) -> Array:
+def _squared_distances(rows: NDArray, columns: NDArray) -> NDArray:
     """Return ||rows_i - columns_j||^2, shape (m, n), in one product."""
-    out = xp.matmul(rows, columns.T)
+    out = rows @ columns.T
     out *= -2.0
     out += (rows * rows).sum(1)[:, None]
     out += (columns * columns).sum(1)[None, :]
-    return xp.clip(out, 0.0, None, out=out)
+    return np.clip(out, 0.0, None, out=out)
 
 
 def median_distance(X: NDArray, *, max_points: int = 8192) -> float:
@@ -62,25 +50,25 @@ def median_distance(X: NDArray, *, max_points: int = 8192) -> float:
     if n > max_points:
         X = X[np.linspace(0, n - 1, max_points).astype(int)]
         n = max_points
-    X = X - X.mean(axis=0)  # distances do not change, cancellation does
-    squared = _squared_distances(X, X, np).reshape(-1)
+    X = X - X.mean(axis=0)  # keeps the distances, and their squares cancel less
+    squared = _squared_distances(X, X).reshape(-1)
     position = n * n - n * n // 2
     squared.partition(position)
     return float(np.sqrt(squared[position]))
 
 
 @dataclass
-class KernelRows:
-    """Points x_i at which a kernel is applied: scaled, with a one appended, and what is kept.
+class _Rows:
+    """Points x_i at which a kernel is applied: scaled, with a one appended, and kept factors.
 
     They hold no reference to the kernel: a cycle would keep n x n arrays alive until some later
     garbage collection.
     """
 
-    z: Array
-    z1: Array
+    z: NDArray
+    z1: NDArray
     keep: bool
-    kept: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+    kept: dict[int, tuple[NDArray, NDArray]] = field(default_factory=dict)
 
 
 class CurlFreeIMQ:
@@ -88,8 +76,8 @@ class CurlFreeIMQ:
 
     Parameters
     ----------
-    centers : array of shape (n, p)
-        Points x_j, a numpy array or a torch tensor; its dtype and device are used throughout.
+    centers : ndarray of shape (n, p)
+        Points x_j; their dtype is used throughout.
     width : float
         Kernel width c.
     memory_limit : float
@@ -108,156 +96,182 @@ class CurlFreeIMQ:
     True
     """
 
-    def __init__(self, centers: Array, width: float, *, memory_limit: float = 2e9) -> None:
-        self.xp: ModuleType = np if isinstance(centers, np.ndarray) else namespace("torch")
+    def __init__(self, centers: NDArray, width: float, *, memory_limit: float = 2e9) -> None:
         self.width = float(width)
         self.n, self.p = centers.shape
-        self._shift = centers.mean(0)  # distances do not change, cancellation does
-        self._z = self._scaled(centers)
-        self._z1 = self._with_ones(self._z)
         self._memory_limit = memory_limit
-        self._own = KernelRows(self._z, self._z1, keep=self._fits(self.n))
+        self._shift = centers.mean(0)  # keeps the distances, and their squares cancel less
+        self._own = self.rows(centers)
 
-    def _fits(self, m: int) -> bool:
-        """Whether two factors (m, n) respect the memory limit."""
-        return 2.0 * m * self.n * self._z.itemsize <= self._memory_limit
+    def rows(self, points: NDArray) -> _Rows:
+        """Prepare points (m, p) for repeated products: their factors are kept if they fit."""
+        z = (points - self._shift) / self.width
+        z1 = np.concatenate([z, np.ones_like(z[:, :1])], 1)
+        return _Rows(z, z1, keep=2.0 * len(z) * self.n * z.itemsize <= self._memory_limit)
 
-    @property
-    def stored(self) -> bool:
-        """Whether the factors between the centres are kept."""
-        return self._own.keep
+    def __matmul__(self, V: NDArray) -> NDArray:
+        """Return K V for V of shape (n, p), where K holds the n x n blocks of the centres."""
+        return self.at(self._own, V)
 
-    def rows(self, points: Array) -> KernelRows:
-        """Prepare points for repeated products: their factors are kept if they fit."""
-        return self._rows_of(points, keep=self._fits(len(points)))
-
-    def _rows_of(self, points: Array | KernelRows, *, keep: bool = False) -> KernelRows:
-        if isinstance(points, KernelRows):
-            return points
-        z = self._scaled(points)
-        return KernelRows(z, self._with_ones(z), keep)
-
-    def _factors(self, at: KernelRows, rows: slice) -> tuple[Array, Array]:
-        """Return w^3 and -3 w^5 of a tile, from memory if they are kept."""
-        if not at.keep:
-            return self._make_factors(at.z[rows])
-        if rows.start not in at.kept:
-            at.kept[rows.start] = self._make_factors(at.z[rows])
-        return at.kept[rows.start]
-
-    def _scaled(self, points: Array) -> Array:
-        return (points - self._shift) / self.width
-
-    def _with_ones(self, z: Array) -> Array:
-        return self.xp.concatenate([z, self.xp.ones_like(z[:, :1])], 1)
-
-    def _lift(self, V: Array, z: Array) -> Array:
-        """Append a column to V so that (z_i, 1) . lift_j = (z_i - z_j) . v_j, in one product."""
-        return self.xp.concatenate([V, -(z * V).sum(1)[:, None]], 1)
-
-    def _tiles(self, m: int) -> Iterator[slice]:
-        step = max(16, min(1024, TILE_ENTRIES // self.n))
-        for start in range(0, m, step):
-            yield slice(start, min(start + step, m))
-
-    def _inverse_root(self, z: Array) -> Array:
-        """Return w = (1 + ||delta||^2)^(-1/2) between rows z and the centres."""
-        w = _squared_distances(z, self._z, self.xp)
-        w += 1.0
-        self.xp.sqrt(w, out=w)
-        return self.xp.reciprocal(w, out=w)
-
-    def _make_factors(self, z: Array) -> tuple[Array, Array]:
-        """Return w^3 and -3 w^5 between rows z and the centres."""
-        w = self._inverse_root(z)
-        square = w * w
-        w *= square  # w^3
-        square *= w  # w^5
-        square *= -3.0
-        return w, square
-
-    def _apply(self, at: KernelRows, V: Array) -> Array:
-        xp, p = self.xp, self.p
-        lift = self._lift(V, self._z).T
-        out = xp.empty_like(at.z)
-        for rows in self._tiles(len(at.z)):
-            cubes, fifths = self._factors(at, rows)
-            t = xp.matmul(at.z1[rows], lift)
+    def at(self, points: NDArray | _Rows, V: NDArray) -> NDArray:
+        r"""Return :math:`\sum_j \mathcal K(x, x_j) v_j` for every row x of ``points``, (m, p)."""
+        rows = self._once(points)
+        lift = self._lift(V, self._own.z).T
+        out = np.empty_like(rows.z)
+        for tile in self._tiles(rows):
+            cubes, fifths = self._factors(rows, tile)
+            t = rows.z1[tile] @ lift
             t *= fifths
-            pulled = xp.matmul(t, self._z1)
-            block = xp.matmul(cubes, V)
-            block += pulled[:, p:] * at.z[rows]
-            block -= pulled[:, :p]
-            out[rows] = block
+            pulled = t @ self._own.z1
+            block = cubes @ V
+            block += pulled[:, self.p :] * rows.z[tile]
+            block -= pulled[:, : self.p]
+            out[tile] = block
         out /= self.width**2
         return out
 
-    def __matmul__(self, V: Array) -> Array:
-        """Return K V for V of shape (n, p), where K holds the n x n blocks of the centres."""
-        return self._apply(self._own, V)
-
-    def at(self, points: Array | KernelRows, V: Array) -> Array:
-        r"""Return :math:`\sum_j \mathcal K(x, x_j) v_j` for every row x of ``points``, (m, p)."""
-        return self._apply(self._rows_of(points), V)
-
-    def adjoint_at(self, points: Array | KernelRows, U: Array) -> Array:
+    def adjoint_at(self, points: NDArray | _Rows, U: NDArray) -> NDArray:
         r"""Return :math:`\sum_i \mathcal K(x_j, x_i) u_i` over ``points`` for every centre, (n, p).
 
         The adjoint of :meth:`at`, for a rectangular kernel (Nyström).
         """
-        xp, p = self.xp, self.p
-        at = self._rows_of(points)
-        lift = self._lift(U, at.z)
-        out = xp.zeros_like(self._z)
-        for rows in self._tiles(len(at.z)):
-            cubes, fifths = self._factors(at, rows)
-            t = xp.matmul(lift[rows], self._z1.T)
+        rows = self._once(points)
+        lift = self._lift(U, rows.z)
+        out = np.zeros_like(self._own.z)
+        for tile in self._tiles(rows):
+            cubes, fifths = self._factors(rows, tile)
+            t = lift[tile] @ self._own.z1.T
             t *= fifths
-            pulled = xp.matmul(t.T, at.z1[rows])
-            out += xp.matmul(cubes.T, U[rows])
-            out += pulled[:, p:] * self._z
-            out -= pulled[:, :p]
+            pulled = t.T @ rows.z1[tile]
+            out += cubes.T @ U[tile]
+            out += pulled[:, self.p :] * self._own.z
+            out -= pulled[:, : self.p]
         out /= self.width**2
         return out
 
-    def divergence(self, points: Array | None = None) -> Array:
+    def divergence(self, points: NDArray | None = None) -> NDArray:
         r"""Return :math:`\hat\zeta(x) = n^{-1}\sum_j \mathrm{div}_{x_j}\mathcal K(x, x_j)`, (m, p).
 
-        In closed form the summand is :math:`3 c^{-3} w^5 (p - 3 + 5 w^2)\,\delta`.
+        In closed form the summand is :math:`3 c^{-3} w^5 (p - 3 + 5 w^2)\,\delta`. Without
+        ``points`` it is taken at the centres.
         """
-        z = self._z if points is None else self._scaled(points)
-        out = self.xp.empty_like(z)
-        for rows in self._tiles(z.shape[0]):
-            w = self._inverse_root(z[rows])
-            square = w * w
-            w *= square
-            w *= square  # w^5
+        rows = self._own if points is None else self._once(points)
+        out = np.empty_like(rows.z)
+        for tile in self._tiles(rows):
+            fifths, square = self._fifths(rows.z[tile])
             square *= 5.0
             square += self.p - 3.0
-            w *= square
-            pulled = self.xp.matmul(w, self._z1)
-            out[rows] = pulled[:, self.p :] * z[rows] - pulled[:, : self.p]
+            fifths *= square
+            pulled = fifths @ self._own.z1
+            out[tile] = pulled[:, self.p :] * rows.z[tile] - pulled[:, : self.p]
         out *= 3.0 / (self.n * self.width**3)
         return out
 
-    def potential_at(self, points: Array, V: Array) -> Array:
+    def potential_at(self, points: NDArray, V: NDArray) -> NDArray:
         r"""Return :math:`\sum_j c^{-1} w^3 \delta^\top v_j`, (m,); its gradient is :meth:`at`."""
-        at, lift = self._rows_of(points), self._lift(V, self._z).T
-        out = self.xp.empty_like(at.z[:, 0])
-        for rows in self._tiles(len(at.z)):
-            cubes = self.xp.matmul(at.z1[rows], lift)
-            cubes *= self._factors(at, rows)[0]
-            out[rows] = cubes.sum(1) / self.width
+        rows = self._once(points)
+        lift = self._lift(V, self._own.z).T
+        out = np.empty_like(rows.z[:, 0])
+        for tile in self._tiles(rows):
+            cubes = rows.z1[tile] @ lift
+            cubes *= self._factors(rows, tile)[0]
+            out[tile] = cubes.sum(1) / self.width
         return out
 
-    def divergence_potential(self, points: Array) -> Array:
+    def divergence_potential(self, points: NDArray) -> NDArray:
         r"""Return :math:`n^{-1} \sum_j \Delta\phi(x - x_j)`, (m,).
 
         The potential of :meth:`divergence`: :math:`c^2 \Delta\phi = (3 - p) w^3 - 3 w^5`.
         """
-        at = self._rows_of(points)
-        out = self.xp.empty_like(at.z[:, 0])
-        for rows in self._tiles(len(at.z)):
-            cubes, fifths = self._factors(at, rows)
-            out[rows] = (cubes * (3.0 - self.p) + fifths).sum(1)
+        rows = self._once(points)
+        out = np.empty_like(rows.z[:, 0])
+        for tile in self._tiles(rows):
+            cubes, fifths = self._factors(rows, tile)
+            out[tile] = (cubes * (3.0 - self.p) + fifths).sum(1)
         return out / (self.n * self.width**2)
+
+    def slopes_at(self, points: NDArray, V: NDArray) -> NDArray:
+        r"""Return the divergence of :meth:`at` for L fields, and that of :meth:`divergence`.
+
+        The summands are :math:`-3 c^{-3} w^5 (p - 3 + 5 w^2)\, \delta^\top v_j` and the
+        bi-Laplacian :math:`c^{-4} \{3(3-p)(5-p) w^5 - 30 (5-p) w^7 + 105 w^9\}` of the IMQ
+        function.
+
+        Parameters
+        ----------
+        points : ndarray of shape (m, p)
+        V : ndarray of shape (L, n, p)
+            Coefficients of L fields.
+
+        Returns
+        -------
+        ndarray of shape (L + 1, m)
+            The L divergences, and in the last row that of :math:`\hat\zeta`.
+
+        Examples
+        --------
+        Every term of the first kind is odd in x - x_j, so a centre sees none of its own:
+
+        >>> x = np.array([[1.0, 2.0]])
+        >>> bool(CurlFreeIMQ(x, 1.0).slopes_at(x, np.ones((1, 1, 2)))[0, 0] == 0)
+        True
+        """
+        p, rows = self.p, self._once(points)
+        lifts = [self._lift(v, self._own.z).T for v in V]
+        out = np.empty((len(V) + 1, len(rows.z)))
+        for tile in self._tiles(rows):
+            fifths, square = self._fifths(rows.z[tile])
+            weight = fifths * (p - 3.0 + 5.0 * square)
+            for index, lift in enumerate(lifts):
+                inner = rows.z1[tile] @ lift
+                inner *= weight
+                out[index, tile] = inner.sum(axis=1) * (-3.0 / self.width**3)
+            fifths *= 3.0 * (3 - p) * (5 - p) - 30.0 * (5 - p) * square + 105.0 * square**2
+            out[-1, tile] = fifths.mean(axis=1) / self.width**4
+        return out
+
+    def _once(self, points: NDArray | _Rows) -> _Rows:
+        """Return prepared points as they are, and others for one product that keeps nothing."""
+        if isinstance(points, _Rows):
+            return points
+        rows = self.rows(points)
+        rows.keep = False
+        return rows
+
+    @staticmethod
+    def _lift(V: NDArray, z: NDArray) -> NDArray:
+        """Append a column to V so that (z_i, 1) . lift_j = (z_i - z_j) . v_j, in one product."""
+        return np.concatenate([V, -(z * V).sum(1)[:, None]], 1)
+
+    def _tiles(self, rows: _Rows) -> Iterator[slice]:
+        step = max(16, min(1024, _TILE_ENTRIES // self.n))
+        for start in range(0, len(rows.z), step):
+            yield slice(start, start + step)
+
+    def _factors(self, rows: _Rows, tile: slice) -> tuple[NDArray, NDArray]:
+        """Return w^3 and -3 w^5 of a tile, from memory if they are kept."""
+        if tile.start in rows.kept:
+            return rows.kept[tile.start]
+        w = self._inverse_root(rows.z[tile])
+        square = w * w
+        w *= square  # w^3
+        square *= w  # w^5
+        square *= -3.0
+        if rows.keep:
+            rows.kept[tile.start] = w, square
+        return w, square
+
+    def _fifths(self, z: NDArray) -> tuple[NDArray, NDArray]:
+        """Return w^5 and w^2 between rows z and the centres."""
+        w = self._inverse_root(z)
+        square = w * w
+        w *= square
+        w *= square
+        return w, square
+
+    def _inverse_root(self, z: NDArray) -> NDArray:
+        """Return w = (1 + ||delta||^2)^(-1/2) between rows z and the centres."""
+        w = _squared_distances(z, self._own.z)
+        w += 1.0
+        np.sqrt(w, out=w)
+        return np.reciprocal(w, out=w)

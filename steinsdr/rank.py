@@ -1,25 +1,25 @@
-"""Light or heavy tails: the switch inside Algorithms 2, 3 and 4."""
+r"""How many directions: Algorithms 1, 2 and 4, and the tail check inside the last two.
+
+Algorithm 1 counts the singular values of :math:`\hat M` above a constant. Algorithm 2 looks at the
+tails of x. Under light tails it keeps the leading singular values that exceed a quantile of their
+permutation null, under heavy tails as many as reach a share of the energy. Algorithm 4 does the
+like with a network's weights. Algorithm 3, that of sliced inverse regression, uses the same parts
+(:mod:`steinsdr.baselines`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from numbers import Integral, Real
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import kurtosis, skew
+from scipy import stats
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import (
-    check_choice,
-    check_integer,
-    check_limit,
-    check_matrix,
-    check_positive,
-    check_same_rows,
-    check_share,
-    varying_columns,
-)
+from ._base import check_matrix, check_same_rows, varying_columns
 
 __all__ = [
     "KURTOSIS_LIMIT",
@@ -38,9 +38,13 @@ __all__ = [
     "tail_check",
 ]
 
-
 SKEWNESS_LIMIT = 2.75
 KURTOSIS_LIMIT = 10.0
+_CHUNK = 1 << 24  # entries of permuted responses held at once
+
+_SHARE = Interval(Real, 0, 1, closed="right")
+_LIMIT = Interval(Real, -np.inf, np.inf, closed="both")  # nothing exceeds an infinite limit
+_COUNT = Interval(Integral, 1, None, closed="left")
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class TailCheck:
 
 
 def tail_check(
-    X: ArrayLike, *, skewness: float = SKEWNESS_LIMIT, kurtosis_: float = KURTOSIS_LIMIT
+    X: ArrayLike, *, skewness: float = SKEWNESS_LIMIT, kurtosis: float = KURTOSIS_LIMIT
 ) -> TailCheck:
     """Classify x as heavy-tailed if any feature exceeds a limit :math:`s_0` or :math:`k_0`.
 
@@ -64,7 +68,7 @@ def tail_check(
     Parameters
     ----------
     X : array-like of shape (n, p)
-    skewness, kurtosis_ : float
+    skewness, kurtosis : float
         Limits of the absolute skewness and of the excess kurtosis.
 
     Examples
@@ -77,20 +81,9 @@ def tail_check(
     points = points[:, varying_columns(points)]
     if not points.shape[1]:
         return TailCheck(0.0, 0.0, False)
-    s_max = float(np.abs(skew(points, axis=0)).max())
-    k_max = float(kurtosis(points, axis=0).max())
-    return TailCheck(s_max, k_max, s_max > skewness or k_max > kurtosis_)
-
-
-# How many directions: hard thresholding (Algorithm 1) and adaptive selection (Algorithm 2).
-#
-# Algorithm 2 looks at the tails of x. Under light tails it keeps the leading singular values of
-# :math:`\hat M` that exceed a quantile of their permutation null, under heavy tails as many as
-# reach a share of the energy. Its pieces (:func:`energy_rank`, :func:`sequential_rank` and
-# :func:`steinsdr.rank.tail_check`) also serve the baselines' Algorithms 3 and 4.
-
-
-_CHUNK = 1 << 24  # entries of permuted responses held at once
+    s_max = float(np.abs(stats.skew(points, axis=0)).max())
+    k_max = float(stats.kurtosis(points, axis=0).max())
+    return TailCheck(s_max, k_max, s_max > skewness or k_max > kurtosis)
 
 
 @dataclass(frozen=True)
@@ -243,19 +236,23 @@ class HardThreshold(BaseEstimator):
     2
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "tau": [Interval(Real, 0, None, closed="neither")]
+    }
+
     def __init__(self, tau: float) -> None:
         self.tau = tau
 
     def select(self, cross_moment: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q); it may be 0."""
-        tau = check_positive(self.tau, "tau")
+        self._validate_params()
         values = np.linalg.svd(check_matrix(cross_moment, "cross_moment"), compute_uv=False)
         return RankSelection(
-            rank=int(np.sum(values > tau)),
+            rank=int(np.sum(values > self.tau)),
             method="threshold",
             singular_values=values,
             energy=cumulative_energy(values),
-            thresholds=np.full_like(values, tau),
+            thresholds=np.full_like(values, self.tau),
         )
 
 
@@ -280,9 +277,19 @@ class AdaptiveRank(BaseEstimator):
 
     Notes
     -----
-    The energy rule has no notion of noise: with pure noise it still returns several directions.
+    The energy rule does not account for noise: of pure noise it returns several directions.
     The permutation rule always returns at least one.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_rank": [_COUNT],
+        "energy": [_SHARE],
+        "quantile": [_SHARE],
+        "n_permutations": [_COUNT],
+        "skewness": [_LIMIT],
+        "kurtosis": [_LIMIT],
+        "branch": [StrOptions({"auto", "permutation", "energy"})],
+    }
 
     def __init__(
         self,
@@ -313,44 +320,24 @@ class AdaptiveRank(BaseEstimator):
         rng: np.random.Generator,
     ) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q), the cross-moment of ``scores`` and ``Y``."""
-        k = check_integer(self.max_rank, "max_rank", low=1)
-        for name in ("energy", "quantile"):
-            check_share(getattr(self, name), name, one=True)
-        for name in ("skewness", "kurtosis"):
-            check_limit(getattr(self, name), name)
-        check_choice(self.branch, "branch", ("auto", "permutation", "energy"))
+        self._validate_params()
+        k = self.max_rank
         values = leading_singular_values(check_matrix(cross_moment, "cross_moment"), k)
-        tails = tail_check(X, skewness=self.skewness, kurtosis_=self.kurtosis)
-        by_energy = tails.heavy if self.branch == "auto" else self.branch == "energy"
-        if by_energy:
-            return RankSelection(
-                rank=energy_rank(values, self.energy),
-                method="energy",
-                singular_values=values,
-                energy=cumulative_energy(values),
-                tails=tails,
-            )
-        m = check_integer(self.n_permutations, "n_permutations", low=1)
-        null = self._null(scores, Y, k=k, m=m, rng=rng)
+        energy = cumulative_energy(values)
+        tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)
+        if self.branch == "energy" or (self.branch == "auto" and tails.heavy):
+            rank = energy_rank(values, self.energy)
+            return RankSelection(rank, "energy", values, energy, tails=tails)
+        null = self._null(scores, Y, k=k, m=self.n_permutations, rng=rng)
         thresholds = np.quantile(null, self.quantile, axis=0)
-        return RankSelection(
-            rank=sequential_rank(values, thresholds),
-            method="permutation",
-            singular_values=values,
-            energy=cumulative_energy(values),
-            thresholds=thresholds,
-            null=null,
-            tails=tails,
-        )
+        rank = sequential_rank(values, thresholds)
+        return RankSelection(rank, "permutation", values, energy, thresholds, null, tails)
 
     def _null(
         self, scores: ArrayLike, Y: ArrayLike, *, k: int, m: int, rng: np.random.Generator
     ) -> NDArray:
         """Return null singular values (m, k); a subclass may have another null."""
         return permutation_null(scores, Y, k=k, m=m, rng=rng)
-
-
-# The rank of a weight matrix by Algorithm 4.
 
 
 class DominanceRank(BaseEstimator):
@@ -371,20 +358,29 @@ class DominanceRank(BaseEstimator):
 
     Notes
     -----
-    Nothing here knows noise: a flat spectrum gives nearly ``max_rank``, whatever the truth. As nine
-    of ten falling values hold at least 0.9 of the energy, the light rule of the paper's parameter
-    table never returns 10. Yet its Table 2 has 10 in every light-tailed cell, which a light share
-    of 0.95 gives.
+    No threshold accounts for noise: a flat spectrum gives nearly ``max_rank``, whatever the truth.
+    As nine of ten falling values hold at least 0.9 of the energy, the light rule of the paper's
+    parameter table never returns 10. Yet its Table 2 has 10 in every light-tailed cell, which a
+    light share of 0.95 gives.
 
     Examples
     --------
-    >>> import numpy as np
     >>> z = np.random.default_rng(0).standard_normal((300, 3))
     >>> DominanceRank().select(np.diag([3.0, 1.0, 1.0]), X=z).rank
     2
     >>> DominanceRank().select(np.diag([4.0, 1.0, 1.0]), X=z).rank
     1
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_rank": [_COUNT],
+        "energy_heavy": [_SHARE],
+        "energy_light": [_SHARE],
+        "dominance": [_SHARE],
+        "skewness": [_LIMIT],
+        "kurtosis": [_LIMIT],
+        "branch": [StrOptions({"auto", "heavy", "light"})],
+    }
 
     def __init__(
         self,
@@ -407,23 +403,13 @@ class DominanceRank(BaseEstimator):
 
     def select(self, matrix: ArrayLike, *, X: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``matrix`` (h, p), the first-layer weights, given X (n, p)."""
-        k = check_integer(self.max_rank, "max_rank", low=1)
-        check_choice(self.branch, "branch", ("auto", "heavy", "light"))
-        for name in ("energy_heavy", "energy_light", "dominance"):
-            check_share(getattr(self, name), name, one=True)
-        for name in ("skewness", "kurtosis"):
-            check_limit(getattr(self, name), name)
-        values = leading_singular_values(check_matrix(matrix, "matrix"), k)
+        self._validate_params()
+        values = leading_singular_values(check_matrix(matrix, "matrix"), self.max_rank)
         energy = cumulative_energy(values)
-        tails = tail_check(X, skewness=self.skewness, kurtosis_=self.kurtosis)
+        tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)
         heavy = tails.heavy if self.branch == "auto" else self.branch == "heavy"
         # Values that all vanish have energy one throughout, hence rank 1 in every branch.
-        dominated = not heavy and energy[0] > self.dominance
-        share = self.energy_heavy if heavy else self.energy_light
-        return RankSelection(
-            rank=1 if dominated else energy_rank(values, share),
-            method="dominance" if dominated else "energy",
-            singular_values=values,
-            energy=energy,
-            tails=tails,
-        )
+        if not heavy and energy[0] > self.dominance:
+            return RankSelection(1, "dominance", values, energy, tails=tails)
+        rank = energy_rank(values, self.energy_heavy if heavy else self.energy_light)
+        return RankSelection(rank, "energy", values, energy, tails=tails)

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
+DATA = Path(os.environ.get("STEINSDR_DATA", ROOT.parent / "shared" / "data"))
 
 
 def reference_folder() -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -137,33 +139,40 @@ def test_divergence_is_an_error_not_a_result(rng):
         DenoisingScore(epochs=3, standardize=False, random_state=0).fit(X)
 
 
-def test_progress_bar_is_shown_on_request(rng, capsys):
+def test_progress_is_shown_on_request(rng, capsys):
     X = rng.standard_normal((50, 2))
-    DenoisingScore(epochs=2, verbose=True, random_state=0).fit(X)
-    assert "denoising score" in capsys.readouterr().err
+    score = DenoisingScore(epochs=2, verbose=True, random_state=0).fit(X)
+    told = capsys.readouterr().err
+    assert f"denoising score: epoch 2/2, loss {score.loss_curve_[1]:.4g}" in told
+
+
+def test_a_missing_torch_is_named_with_the_extra_that_brings_it(rng, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    with pytest.raises(ImportError, match=r"DenoisingScore needs torch: pip install 'steinsdr\[nn"):
+        DenoisingScore().fit(rng.standard_normal((30, 2)))
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "value"),
     [
-        ({"sigma": 0}, "sigma must be a positive"),
-        ({"sigma_units": "raw"}, "sigma_units must be one of"),
-        ({"epochs": 0}, "epochs must be an integer"),
-        ({"hidden": 2.5}, "hidden must be an integer"),
-        ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
-        ({"dropout": "some"}, r"dropout must be in \[0, 1\); got 'some'"),
-        ({"dropout": np.nan}, r"dropout must be in \[0, 1\); got nan"),
-        ({"weight_decay": -1}, "weight_decay must be a finite number, zero or above"),
-        ({"weight_decay": None}, "weight_decay must be a finite number, zero or above"),
-        ({"n_threads": 0}, "n_threads must be an integer"),
+        ("sigma", 0),
+        ("sigma_units", "raw"),
+        ("epochs", 0),
+        ("hidden", 2.5),
+        ("n_blocks", -1),
+        ("batch_size", 0),
+        ("learning_rate", np.inf),
+        ("dropout", 1.0),
+        ("dropout", "some"),
+        ("dropout", np.nan),
+        ("weight_decay", -1),
+        ("weight_decay", None),
+        ("n_threads", 0),
     ],
 )
-def test_bad_parameters_are_named(rng, change, message):
-    with pytest.raises(ValueError, match=message):
-        DenoisingScore(**change).fit(rng.standard_normal((30, 2)))
-
-
-def test_constant_columns_are_refused(rng):
+def test_bad_input_is_named(rng, name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of DenoisingScore"):
+        DenoisingScore(**{name: value}).fit(rng.standard_normal((30, 2)))
     with pytest.raises(ValueError, match="constant column"):
         DenoisingScore().fit(np.c_[rng.standard_normal(30), np.ones(30)])
 

@@ -198,6 +198,7 @@ class _ProjectedNull(AdaptiveRank):
         self, rule: AdaptiveRank, responses: NDArray, n_slices: int, *, summed: bool
     ) -> None:
         super().__init__(**rule.get_params())
+        self.rule = rule
         self.responses = responses
         self.n_slices = n_slices
         self.summed = summed

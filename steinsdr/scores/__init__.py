@@ -1,11 +1,14 @@
 r"""Score estimators: objects with ``fit(X)`` and ``evaluate(X)`` -> :math:`s = -\nabla \log p`.
 
-Anything that has these two methods can be passed to :class:`steinsdr.SteinSDR`; see
+Any object with these two methods can be passed to :class:`steinsdr.SteinSDR`; see
 :class:`ScoreEstimator`. An estimator that knows the scores at its training points without
 another evaluation offers them as ``train_scores_``.
 """
 
-from ._base import ScoreEstimator
+from typing import Any, Protocol, Self, runtime_checkable
+
+from numpy.typing import ArrayLike, NDArray
+
 from .analytic import (
     GaussianMixtureScore,
     GaussianScore,
@@ -28,3 +31,20 @@ __all__ = [
     "TikhonovScore",
     "TikhonovScoreCV",
 ]
+
+
+@runtime_checkable
+class ScoreEstimator(Protocol):
+    r"""What :class:`steinsdr.SteinSDR` asks of a score: two methods.
+
+    ``fit(X)`` learns from points (n, p) and returns the estimator; ``evaluate(X)`` returns
+    :math:`s(x) = -\nabla \log p(x)` at every row, (m, p). Note the sign.
+    """
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Learn the score from the rows of X."""
+        ...
+
+    def evaluate(self, X: ArrayLike) -> NDArray:
+        """Return the score at every row of X."""
+        ...

@@ -2,27 +2,20 @@ r"""Denoising score matching with the residual network of the paper's appendix."
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
-from tqdm import tqdm
 
-from .._base import (
-    check_choice,
-    check_integer,
-    check_nonnegative,
-    check_not_constant,
-    check_positive,
-    check_share,
-    needs_extra,
-)
-from ._base import Standardization
+from .._base import check_not_constant, mean_and_scale, needs_extra
 
 __all__ = ["DenoisingScore"]
 
@@ -62,7 +55,7 @@ class DenoisingScore(BaseEstimator):
     n_threads : int or None, default=None
         Threads of the training; None leaves torch's setting.
     verbose : bool, default=False
-        Show a progress bar.
+        Show epoch and loss on the standard error stream.
     random_state : int, RandomState or None, default=None
         Fixes initial weights, batches, noise and dropout: same seed, same machine, same scores.
 
@@ -79,6 +72,8 @@ class DenoisingScore(BaseEstimator):
     ------
     FloatingPointError
         If training diverges (the loss is not finite).
+    ImportError
+        If torch is missing, which the extra ``steinsdr[nn]`` brings.
 
     Notes
     -----
@@ -98,6 +93,23 @@ class DenoisingScore(BaseEstimator):
     >>> bool((first.evaluate(X) == second.evaluate(X)).all())
     True
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "sigma": [Interval(Real, 0, None, closed="neither")],
+        "sigma_units": [StrOptions({"sd", "x"})],
+        "hidden": [Interval(Integral, 1, None, closed="left")],
+        "n_blocks": [Interval(Integral, 1, None, closed="left")],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "standardize": ["boolean"],
+        "device": [str],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -134,19 +146,18 @@ class DenoisingScore(BaseEstimator):
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Train on the rows of X, shape (n, p); y is ignored."""
-        with needs_extra("nn", "DenoisingScore"):  # deferred: torch takes seconds, and is optional
+        self._validate_params()
+        with needs_extra("nn", "DenoisingScore"):  # deferred: torch is optional, and takes seconds
             import torch
 
         from ._network import ScoreNetwork
 
-        self._check_parameters()
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
-        self._scaling = Standardization.of(points, self.standardize)
-        self._scale_back = self.sigma_units == "sd"
-        data = torch.as_tensor(
-            self._scaling.forward(points), dtype=torch.float32, device=self.device
-        )
+        self._mean, self._scale = mean_and_scale(points, self.standardize)
+        # With noise in units of X the network gives the score of X, not of standardized points.
+        self._divisor = self._scale if self.sigma_units == "sd" else 1.0
+        data = self._tensor(points)
         seed = int(check_random_state(self.random_state).randint(2**31))
         with _threads(self.n_threads):
             with torch.random.fork_rng():  # layers draw their weights from the global stream
@@ -160,25 +171,31 @@ class DenoisingScore(BaseEstimator):
 
     def evaluate(self, X: ArrayLike) -> NDArray:
         r"""Return :math:`\hat s(x) = -g_\theta(x)` at every row, shape (m, p)."""
+        check_is_fitted(self, "network_")
         import torch
 
-        check_is_fitted(self, "network_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        data = torch.as_tensor(
-            self._scaling.forward(points), dtype=torch.float32, device=self.device
-        )
+        data = self._tensor(validate_data(self, X, dtype=np.float64, reset=False))
         with _threads(self.n_threads), torch.no_grad():
             parts = [-self.network_(part).cpu().double() for part in data.split(8192)]
-        scores = torch.cat(parts).numpy()
-        return self._scaling.score_back(scores) if self._scale_back else scores
+        return torch.cat(parts).numpy() / self._divisor
+
+    def _tensor(self, points: NDArray) -> Any:
+        """Return the standardized points in single precision, on the device."""
+        import torch
+
+        scaled = (points - self._mean) / self._scale
+        return torch.as_tensor(scaled, dtype=torch.float32, device=self.device)
 
     def _train(self, data: Any, seed: int) -> NDArray:
+        """Train ``network_`` on the rows of ``data`` and return the mean loss of every epoch."""
         import torch
 
         from ._network import DenoisingStep, dropout_masks
 
         generator = torch.Generator(device=data.device).manual_seed(seed)
-        step = DenoisingStep(self.network_, self.sigma, self._noise_scale(data))
+        in_units_of_x = self.sigma_units == "x" and self.standardize
+        scale = data.new_tensor(1.0 / self._scale) if in_units_of_x else None
+        step = DenoisingStep(self.network_, self.sigma, scale)
         optimizer = torch.optim.AdamW(
             self.network_.parameters(),
             lr=self.learning_rate,
@@ -187,8 +204,7 @@ class DenoisingScore(BaseEstimator):
         )
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=self.epochs)
         losses = np.empty(self.epochs)
-        bar = tqdm(range(self.epochs), desc="denoising score", unit="ep", disable=not self.verbose)
-        for epoch in bar:
+        for epoch in range(self.epochs):
             order = torch.randperm(len(data), generator=generator, device=data.device)
             total = torch.zeros((), device=data.device)
             for batch in order.split(self.batch_size):
@@ -204,25 +220,11 @@ class DenoisingScore(BaseEstimator):
                     f"DenoisingScore: the loss is {losses[epoch]} after epoch {epoch + 1}; "
                     "lower learning_rate, or standardize the data."
                 )
-            bar.set_postfix(loss=f"{losses[epoch]:.4g}")
+            if self.verbose:
+                last = "\n" if epoch + 1 == self.epochs else ""
+                told = f"denoising score: epoch {epoch + 1}/{self.epochs}, loss {losses[epoch]:.4g}"
+                print(f"\r{told:<60}", end=last, file=sys.stderr, flush=True)
         return losses
-
-    def _noise_scale(self, data: Any) -> Any:
-        """Return what takes noise to the scale of the points, shape (p,); None if it is there."""
-        if self.sigma_units == "sd" or not self.standardize:
-            return None
-        return data.new_tensor(1.0 / self._scaling.scale)
-
-    def _check_parameters(self) -> None:
-        check_positive(self.sigma, "sigma")
-        check_choice(self.sigma_units, "sigma_units", ("sd", "x"))
-        check_positive(self.learning_rate, "learning_rate")
-        for name in ("hidden", "n_blocks", "epochs", "batch_size"):
-            check_integer(getattr(self, name), name, low=1)
-        check_share(self.dropout, "dropout", zero=True)
-        check_nonnegative(self.weight_decay, "weight_decay")
-        if self.n_threads is not None:
-            check_integer(self.n_threads, "n_threads", low=1)
 
 
 @contextmanager

@@ -1,11 +1,17 @@
-"""One Lanczos basis of K solves (K + n lambda I) c = h / lambda for every lambda at once."""
+r"""The Tikhonov score estimator (TRE) with the curl-free IMQ kernel of Zhou, Shi and Zhu (2020).
+
+One Lanczos basis of K solves :math:`(K + n\lambda I) c = \hat\zeta/\lambda` for every lambda at
+once. With many points, coefficients on m centres stand for those on all n (Nyström). Held-out score
+matching chooses lambda.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,26 +20,19 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import check_choice, check_integer, check_not_constant, check_positive, varying_columns
-from ..kernels import CurlFreeIMQ, median_distance, namespace
-from ._base import Standardization
+from .._base import check_not_constant, listed, mean_and_scale, varying_columns
+from ..kernels import CurlFreeIMQ, median_distance
 
-__all__ = [
-    "KrylovBasis",
-    "TikhonovPath",
-    "TikhonovScore",
-    "TikhonovScoreCV",
-    "default_lams",
-    "field_divergence",
-    "held_out_objective",
-    "krylov_basis",
-    "nystrom_coefficients",
-]
+__all__ = ["KrylovBasis", "TikhonovPath", "TikhonovScore", "TikhonovScoreCV", "held_out_objective"]
 
-
-Array = Any  # numpy.ndarray or torch.Tensor
+_AUTO_EXACT = 10_000  # largest n that n_centers="auto" solves exactly
+_AUTO_CENTERS = 1_000
+_NYSTROM_TOL = 1e-3  # a smaller error of the solver is lost in that of the approximation
+_SMALLEST_LAM = 1e-6  # where "auto" stops looking further down, times 1/p
+_PATH_TOL = 1e-3  # errors of the solver far below those between rows
 
 
 @dataclass
@@ -43,7 +42,7 @@ class KrylovBasis:
     Shifting K by n lambda shifts the tridiagonal matrix, so one basis serves all lambdas.
     """
 
-    vectors: list[Array]
+    vectors: list[NDArray]
     alpha: list[float]
     beta: list[float]
     norm: float
@@ -79,7 +78,7 @@ class KrylovBasis:
         """Bound on the relative error of the scores ``shift * c``."""
         return max(self.truncation(shift), self.rounding(shift))
 
-    def combine(self, y: NDArray) -> Array:
+    def combine(self, y: NDArray) -> NDArray:
         """Return Q y as an array of the shape of h."""
         out = self.vectors[0] * float(y[0])
         for weight, vector in zip(y[1:], self.vectors[1:], strict=False):
@@ -87,9 +86,9 @@ class KrylovBasis:
         return out
 
 
-def krylov_basis(
-    product: Callable[[Array], Array],
-    h: Array,
+def _krylov_basis(
+    product: Callable[[NDArray], NDArray],
+    h: NDArray,
     shifts: list[float],
     *,
     tol: float,
@@ -119,21 +118,15 @@ def krylov_basis(
     return basis
 
 
-# Nyström variant of the Tikhonov estimator: coefficients on m centres instead of n points.
-
-
-Array_nystrom = Any
-
-
-def nystrom_coefficients(
+def _nystrom_coefficients(
     kernel: CurlFreeIMQ,
-    points: Array_nystrom,
-    target: Array_nystrom,
+    points: NDArray,
+    target: NDArray,
     ridge: float,
     *,
     tol: float,
     max_iter: int,
-) -> tuple[Array_nystrom, int, float, Array_nystrom]:
+) -> tuple[NDArray, int, float, NDArray]:
     r"""Minimize :math:`\|K_{nm} b - t\|^2 + \text{ridge}\; b^\top K_{mm} b` over b of shape (m, p).
 
     Conjugate gradients on the normal equations. The loop is written out rather than taken
@@ -179,14 +172,6 @@ def nystrom_coefficients(
     return b, n_iter, change, fitted
 
 
-# The Tikhonov score estimator (TRE) with the curl-free IMQ kernel of Zhou, Shi and Zhu (2020).
-
-
-AUTO_EXACT = 10_000  # largest n that n_centers="auto" solves exactly
-AUTO_CENTERS = 1_000
-NYSTROM_TOL = 1e-3  # a smaller error of the solver is lost in that of the approximation
-
-
 @dataclass(frozen=True)
 class TikhonovPath:
     r"""Training scores for a grid of regularization parameters, from one Lanczos basis.
@@ -224,8 +209,8 @@ class TikhonovScore(BaseEstimator):
         \hat s(x) = \hat\zeta(x)/\lambda - \sum_j \mathcal K(x, x_j) c_j, \qquad
         \hat s(x_i) = n \lambda c_i,
 
-    so the scores at the training points are free. Everything in this field is a gradient,
-    which is why it has a log density to offer.
+    so the scores at the training points are free. The field is a gradient, so it has a potential:
+    the log density up to a constant.
 
     Parameters
     ----------
@@ -250,11 +235,8 @@ class TikhonovScore(BaseEstimator):
         centres, O(nm) instead of O(n^2) per step; "auto" is None up to n = 10,000 and 1,000
         centres beyond.
     dtype : {"float64", "float32"}, default="float64"
-        Precision of the kernel products; "float32" halves time and memory. It is refused
-        nothing, but a warning says when rounding, of relative size
-        :math:`\epsilon \|K\| / (n\lambda)`, exceeds ``tol``.
-    device : str or None, default=None
-        None computes with numpy; a torch device ("cpu", "cuda", ...) with torch.
+        Precision of the kernel products; "float32" halves time and memory. A warning says when
+        its rounding, of relative size :math:`\epsilon \|K\| / (n\lambda)`, exceeds ``tol``.
     memory_limit : float, default=2e9
         Bytes for stored kernel factors; a larger kernel is remade tile by tile.
     random_state : int, RandomState or None
@@ -291,6 +273,18 @@ class TikhonovScore(BaseEstimator):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "width": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
+        "standardize": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_centers": [StrOptions({"auto"}), None, Interval(Integral, 1, None, closed="left")],
+        "dtype": [StrOptions({"float64", "float32"})],
+        "memory_limit": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         lam: float = 1e-4,
@@ -301,7 +295,6 @@ class TikhonovScore(BaseEstimator):
         max_iter: int = 500,
         n_centers: int | Literal["auto"] | None = "auto",
         dtype: str = "float64",
-        device: str | None = None,
         memory_limit: float = 2e9,
         random_state: Any = None,
     ) -> None:
@@ -312,39 +305,35 @@ class TikhonovScore(BaseEstimator):
         self.max_iter = max_iter
         self.n_centers = n_centers
         self.dtype = dtype
-        self.device = device
         self.memory_limit = memory_limit
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Estimate the score from the rows of X, shape (n, p); y is ignored."""
-        lam = self._lam = check_positive(self.lam, "lam")
         Z = self._prepare(X)
-        n = Z.shape[0]
+        n, lam = len(Z), float(self.lam)
         m = self._number_of_centers(n)
         if m is None:
             basis = self._solve(Z, [lam])
-            c = basis.combine(basis.coordinates(n * lam)) / lam
-            self._centers, self._c = Z, c
+            self.centers_ = Z
+            self.coefficients_ = basis.combine(basis.coordinates(n * lam)) / lam
             self.n_iter_, self.residual_ = len(basis.alpha), basis.residual(n * lam)
-            train = self._host(c) * (n * lam)
+            train = self.coefficients_.astype(np.float64) * (n * lam)
         else:
             chosen = check_random_state(self.random_state).choice(n, size=m, replace=False)
-            self._centers = Z[np.sort(chosen)] if self.device is None else Z[list(np.sort(chosen))]
+            self.centers_ = Z[np.sort(chosen)]
             target = self._kernel(Z).divergence() / lam
-            solution = nystrom_coefficients(
-                self._kernel(self._centers),
+            self.coefficients_, self.n_iter_, self.residual_, fitted = _nystrom_coefficients(
+                self._kernel(self.centers_),
                 Z,
                 target,
                 n * lam,
-                tol=max(self.tol, NYSTROM_TOL),
-                max_iter=int(self.max_iter),
+                tol=max(self.tol, _NYSTROM_TOL),
+                max_iter=self.max_iter,
             )
-            self._c, self.n_iter_, self.residual_ = solution[:3]
-            train = self._host(target - solution[3])
-        self._points = Z
-        self.centers_, self.coefficients_ = self._host(self._centers), self._host(self._c)
-        self.train_scores_ = self._scaling.score_back(train)
+            train = (target - fitted).astype(np.float64)
+        self._points, self._lam = Z, lam
+        self.train_scores_ = train / self._scale
         self._warn(self.residual_, nystrom=m is not None)
         return self
 
@@ -352,8 +341,8 @@ class TikhonovScore(BaseEstimator):
         r"""Return :math:`\hat s(x) = -\nabla \log \hat p(x)` at every row, shape (m, p)."""
         points = self._points_of(X)
         zeta = self._kernel(self._points).divergence(points) / self._lam
-        field = self._kernel(self._centers).at(points, self._c)
-        return self._scaling.score_back(self._host(zeta - field))
+        field = self._kernel(self.centers_).at(points, self.coefficients_)
+        return (zeta - field).astype(np.float64) / self._scale
 
     def log_density(self, X: ArrayLike) -> NDArray:
         """Return log p at every row up to one additive constant, shape (m,).
@@ -361,9 +350,9 @@ class TikhonovScore(BaseEstimator):
         The potential of the estimated field: its gradient is ``-evaluate(X)``.
         """
         points = self._points_of(X)
-        field = self._kernel(self._centers).potential_at(points, self._c)
+        field = self._kernel(self.centers_).potential_at(points, self.coefficients_)
         zeta = self._kernel(self._points).divergence_potential(points)
-        return self._host(field - zeta / self._lam)
+        return (field - zeta / self._lam).astype(np.float64)
 
     def path(self, X: ArrayLike, lams: ArrayLike) -> TikhonovPath:
         """Return the training scores for every lambda in ``lams``, for about one fit's price.
@@ -371,34 +360,25 @@ class TikhonovScore(BaseEstimator):
         All n points are used, and ``lam`` and ``n_centers`` are ignored. The smallest lambda
         decides how many kernel products are needed. A fit made before stays as it is.
         """
-        grid = np.atleast_1d(np.asarray(lams, dtype=float))
-        if grid.ndim != 1 or not grid.size or not (np.isfinite(grid) & (grid > 0)).all():
-            raise ValueError(f"lams must be a sequence of positive numbers; got {lams!r}.")
+        grid = _positive_grid(lams)
         worker = clone(self)
         Z = worker._prepare(X)
-        n, p = Z.shape
+        n = len(Z)
         basis = worker._solve(Z, grid.tolist())
-        scores = np.empty((grid.size, n, p))
-        for k, lam in enumerate(grid):
-            train = basis.combine(basis.coordinates(n * lam)) * n
-            scores[k] = worker._scaling.score_back(self._host(train))
+        fields = (basis.combine(basis.coordinates(n * lam)) * n for lam in grid)
+        scores = np.stack([field.astype(np.float64) / worker._scale for field in fields])
         residuals = np.array([basis.residual(n * lam) for lam in grid])
         self._warn(residuals.max(), nystrom=False)
         return TikhonovPath(grid, scores, residuals, len(basis.alpha), worker.width_)
 
-    def _prepare(self, X: ArrayLike) -> Any:
+    def _prepare(self, X: ArrayLike) -> NDArray:
         """Check parameters and data; return the points of the fit, set scaling and width."""
-        check_positive(self.tol, "tol")
-        check_positive(self.memory_limit, "memory_limit")
-        check_integer(self.max_iter, "max_iter", low=1)
-        check_choice(self.dtype, "dtype", ("float64", "float32"))
-        if self.width != "median":
-            check_positive(self.width, "width")
+        self._validate_params()
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            self._scaling = Standardization.of(points, self.standardize)
-            points = self._scaling.forward(points)
+            self._mean, self._scale = mean_and_scale(points, self.standardize)
+            points = (points - self._mean) / self._scale
             squares = np.square(points - points.mean(axis=0)).sum(axis=0)
         if not (np.isfinite(squares) & (squares > 0)).all() or not np.isfinite(squares.sum()):
             raise ValueError(
@@ -416,32 +396,31 @@ class TikhonovScore(BaseEstimator):
                 f"the kernel width is {self.width_:.1e}, too far from 1 for its powers; rescale X, "
                 "or use standardize=True."
             )
-        return self._native(points)
+        return np.ascontiguousarray(points, dtype=self.dtype)
 
     def _number_of_centers(self, n: int) -> int | None:
-        if self.n_centers is None or (self.n_centers == "auto" and n <= AUTO_EXACT):
-            return None
         if self.n_centers == "auto":
-            return AUTO_CENTERS
-        return check_integer(self.n_centers, "n_centers", low=1, high=n)
+            return None if n <= _AUTO_EXACT else _AUTO_CENTERS
+        if self.n_centers is not None and self.n_centers > n:
+            raise ValueError(f"n_centers={self.n_centers}, but X has {n} row(s); at most as many.")
+        return self.n_centers
 
-    def _kernel(self, centers: Any) -> CurlFreeIMQ:
+    def _kernel(self, centers: NDArray) -> CurlFreeIMQ:
         return CurlFreeIMQ(centers, self.width_, memory_limit=self.memory_limit)
 
-    def _solve(self, Z: Any, lams: list[float]) -> KrylovBasis:
+    def _solve(self, Z: NDArray, lams: list[float]) -> KrylovBasis:
         kernel = self._kernel(Z)
-        shifts = [Z.shape[0] * lam for lam in lams]
-        return krylov_basis(
+        return _krylov_basis(
             kernel.__matmul__,
             kernel.divergence(),
-            shifts,
+            [len(Z) * lam for lam in lams],
             tol=self.tol,
-            max_iter=int(self.max_iter),
+            max_iter=self.max_iter,
             eps=float(np.finfo(self.dtype).eps),
         )
 
     def _warn(self, residual: float, *, nystrom: bool) -> None:
-        tol = max(self.tol, NYSTROM_TOL) if nystrom else self.tol
+        tol = max(self.tol, _NYSTROM_TOL) if nystrom else self.tol
         if residual > tol:
             advice = "Use dtype='float64'" if self.dtype == "float32" else "Raise max_iter or lam"
             told = (
@@ -452,99 +431,21 @@ class TikhonovScore(BaseEstimator):
             )
             warnings.warn(f"TikhonovScore: {told}. {advice}.", ConvergenceWarning, stacklevel=3)
 
-    def _points_of(self, X: ArrayLike) -> Any:
+    def _points_of(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self, "train_scores_")
         points = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._native(self._scaling.forward(points))
-
-    def _native(self, array: NDArray) -> Any:
-        """Move to the backend's array type, precision and device."""
-        array = np.ascontiguousarray(array, dtype=self.dtype)
-        xp = namespace(self.device)
-        return array if xp is np else xp.as_tensor(array, device=self.device)
-
-    @staticmethod
-    def _host(array: Any) -> NDArray:
-        return np.asarray(array if isinstance(array, np.ndarray) else array.cpu(), dtype=np.float64)
+        return np.ascontiguousarray((points - self._mean) / self._scale, dtype=self.dtype)
 
 
-# Choose the Tikhonov score's regularization from the data, by held-out score matching.
-#
-# The Fisher divergence :math:`E\|\hat s - s\|^2/2` of an estimated score is, up to a constant that
-# no
-# estimate changes, Hyvärinen's objective :math:`E\{\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)\}`.
-# It
-# asks for no true score, so rows that were held out can judge every lambda.
-
-
-TILE_ENTRIES = 1 << 21
-SMALLEST = 1e-6  # where "auto" stops looking further down, times 1/p
-PATH_TOL = 1e-3  # errors of the solver far below those between rows
-
-
-def default_lams(p: int) -> NDArray:
-    """Return the first grid for p columns: half decades from 1e-3/p to 1/p.
-
-    The kernel's scale is about 1/(2p), and about 1e-2/p serves Gaussian columns well: the grid
-    holds larger values for few rows and smaller ones for many, or for rougher densities.
-
-    Examples
-    --------
-    >>> bool(np.isclose(default_lams(100), 1e-4).any())
-    True
-    """
-    return np.logspace(-3, 0, 7) / check_integer(p, "p", low=1)
-
-
-def field_divergence(points: NDArray, centers: NDArray, width: float, C: NDArray) -> NDArray:
-    r"""Divergence of :math:`\sum_j \mathcal K(x, x_j) c_j` and of :math:`\hat\zeta` at points.
-
-    With :math:`\delta = (x - x_j)/c` and :math:`w = (1 + \|\delta\|^2)^{-1/2}` the summands are
-    :math:`-3 c^{-3} w^5 (p - 3 + 5 w^2)\, \delta^\top c_j` and the bi-Laplacian
-    :math:`c^{-4} \{3(3-p)(5-p) w^5 - 30 (5-p) w^7 + 105 w^9\}` of the IMQ function.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, p)
-    centers : ndarray of shape (n, p)
-    width : float
-        Kernel width c.
-    C : ndarray of shape (L, n, p)
-        Coefficients of L expansions.
-
-    Returns
-    -------
-    ndarray of shape (L + 1, m)
-        The L divergences, and in the last row that of :math:`\hat\zeta`.
-
-    Examples
-    --------
-    Every term of the first kind is odd in x - x_j, so a centre sees none of its own:
-
-    >>> x = np.array([[1.0, 2.0]])
-    >>> bool(field_divergence(x, x, 1.0, np.ones((1, 1, 2)))[0, 0] == 0)
-    True
-    """
-    n, p = centers.shape
-    shift = centers.mean(axis=0)
-    z, centre = (points - shift) / width, (centers - shift) / width
-    own = np.einsum("lnp,np->ln", C, centre)
-    out = np.empty((len(C) + 1, len(points)))
-    step = max(16, TILE_ENTRIES // n)
-    for start in range(0, len(points), step):
-        rows = slice(start, start + step)
-        distance = np.square(z[rows]).sum(1)[:, None] + np.square(centre).sum(1)
-        square = 1.0 / (1.0 + np.clip(distance - 2.0 * z[rows] @ centre.T, 0.0, None))  # w^2
-        fifth = square**2.5
-        weight = fifth * (p - 3.0 + 5.0 * square)
-        for index, c in enumerate(C):
-            inner = z[rows] @ c.T
-            inner -= own[index]
-            inner *= weight
-            out[index, rows] = inner.sum(axis=1) * (-3.0 / width**3)
-        biharmonic = 3.0 * (3 - p) * (5 - p) - 30.0 * (5 - p) * square + 105.0 * square**2
-        out[-1, rows] = (fifth * biharmonic).mean(axis=1) / width**4
-    return out
+def _positive_grid(lams: ArrayLike) -> NDArray:
+    """Return ``lams`` as a vector of positive numbers."""
+    try:
+        grid = np.atleast_1d(np.asarray(lams, dtype=float))
+    except (TypeError, ValueError):
+        grid = np.empty(0)
+    if grid.ndim != 1 or not grid.size or not (np.isfinite(grid) & (grid > 0)).all():
+        raise ValueError(f"lams must be positive finite numbers; got {lams!r}.")
+    return grid
 
 
 def held_out_objective(
@@ -552,8 +453,13 @@ def held_out_objective(
 ) -> NDArray:
     r"""Hyvärinen's objective of every lambda at every test row, shape (L, m).
 
+    The Fisher divergence :math:`E\|\hat s - s\|^2/2` of an estimated score is, up to a constant
+    that no estimate changes, the mean of :math:`\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)`. It
+    asks for no true score, so rows that were held out can judge every lambda: the mean is smallest
+    for the best score.
+
     The score is learned from ``train`` (n, p), all lambdas from one Lanczos basis, and measured in
-    the units of the standardized training rows. The mean is smallest for the best score.
+    the units of the standardized training rows.
 
     Examples
     --------
@@ -567,14 +473,13 @@ def held_out_objective(
         # The smallest lambdas may not converge; they are candidates, and the winner warns itself.
         warnings.simplefilter("ignore", ConvergenceWarning)
         path = estimator.path(train, lams)
-    scaling = Standardization.of(train, estimator.standardize)
-    Z, points = scaling.forward(train), scaling.forward(test)
+    mean, scale = mean_and_scale(train, estimator.standardize)
+    Z, points = (train - mean) / scale, (test - mean) / scale
     # At the training points s = n lambda c, so the path holds the coefficients.
-    shifts = len(Z) * path.lams[:, None, None]
-    C = path.scores * scaling.scale / shifts
+    C = path.scores * scale / (len(Z) * path.lams[:, None, None])
     kernel = CurlFreeIMQ(Z, path.width, memory_limit=estimator.memory_limit)
     rows, zeta = kernel.rows(points), kernel.divergence(points)
-    *slopes, zeta_slope = field_divergence(points, Z, path.width, C)
+    *slopes, zeta_slope = kernel.slopes_at(points, C)
     out = np.empty((len(lams), len(points)))
     for k, lam in enumerate(path.lams):
         score = zeta / lam - kernel.at(rows, C[k])
@@ -592,9 +497,9 @@ class TikhonovScoreCV(BaseEstimator):
     Parameters
     ----------
     lams : "auto" or array-like of shape (L,), default="auto"
-        Candidates; "auto" is a grid that suits the number of columns, and a
-        decade further down as often as the
-        smallest candidate wins, to 1e-6/p. Nearly collinear columns need such values.
+        Candidates. "auto" takes half decades from 1e-3/p to 1/p, as about 1e-2/p serves Gaussian
+        columns well, and a decade further down as often as the smallest candidate wins, to 1e-6/p.
+        Nearly collinear columns need such values.
     cv : int, default=5
         Folds. Equal rows stay in one fold: a row that was seen would favour too small a lambda.
     estimator : TikhonovScore or None, default=None
@@ -644,6 +549,14 @@ class TikhonovScoreCV(BaseEstimator):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lams": [StrOptions({"auto"}), "array-like"],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "estimator": [TikhonovScore, None],
+        "max_rows": [Interval(Integral, 4, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         lams: ArrayLike | Literal["auto"] = "auto",
@@ -661,17 +574,27 @@ class TikhonovScoreCV(BaseEstimator):
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Choose lambda and estimate the score from the rows of X, shape (n, p); y is ignored."""
+        self._validate_params()
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=4)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         base = TikhonovScore() if self.estimator is None else self.estimator
-        if not isinstance(base, TikhonovScore):
-            raise ValueError(f"estimator must be a TikhonovScore or None; got {base!r}.")
-        self.lams_ = self._grid(points.shape[1])
-        folds = self._folds(points)
-        objective = _objective(base, folds, self.lams_)
-        while self._go_on(objective, points.shape[1]):
+        quick = clone(base).set_params(tol=max(base.tol, _PATH_TOL))
+        p, auto, folds = points.shape[1], isinstance(self.lams, str), self._folds(points)
+
+        def objective_of(lams: NDArray) -> NDArray:
+            """Return the objective at every row, (L, n), each row held out once."""
+            parts = [held_out_objective(quick, train, test, lams) for train, test in folds]
+            return np.concatenate(parts, axis=1)
+
+        self.lams_ = np.logspace(-3, 0, 7) / p if auto else np.unique(_positive_grid(self.lams))
+        objective = objective_of(self.lams_)
+        while (
+            auto
+            and np.argmin(objective.mean(axis=1)) == 0
+            and self.lams_[0] * p > 1.1 * _SMALLEST_LAM
+        ):
             further = self.lams_[0] * np.array([0.1, np.sqrt(0.1)])
-            objective = np.vstack([_objective(base, folds, further), objective])
+            objective = np.vstack([objective_of(further), objective])
             self.lams_ = np.concatenate([further, self.lams_])
         self.objective_ = objective.mean(axis=1)
         best = int(np.argmin(self.objective_))
@@ -688,51 +611,26 @@ class TikhonovScoreCV(BaseEstimator):
         check_is_fitted(self, "score_")
         return self.score_.evaluate(validate_data(self, X, dtype=np.float64, reset=False))
 
-    def _grid(self, p: int) -> NDArray:
-        if isinstance(self.lams, str):
-            if self.lams != "auto":
-                raise ValueError(f"lams must be 'auto' or positive numbers; got {self.lams!r}.")
-            return default_lams(p)
-        return np.unique([check_positive(float(lam), "lams") for lam in np.ravel(self.lams)])
-
-    def _go_on(self, objective: NDArray, p: int) -> bool:
-        """Whether "auto" should look at smaller values, because the smallest is the best."""
-        smallest_wins = int(np.argmin(objective.mean(axis=1))) == 0
-        return isinstance(self.lams, str) and smallest_wins and self.lams_[0] * p > 1.1 * SMALLEST
-
     def _folds(self, points: NDArray) -> list[tuple[NDArray, NDArray]]:
-        """Return pairs of training and test rows."""
+        """Return pairs of training and test rows; every column varies in the training rows."""
         rng = check_random_state(self.random_state)
-        limit = check_integer(self.max_rows, "max_rows", low=4)
-        if len(points) > limit:
-            points = points[rng.choice(len(points), size=limit, replace=False)]
+        if len(points) > self.max_rows:
+            points = points[rng.choice(len(points), size=self.max_rows, replace=False)]
         groups = np.unique(points, axis=0, return_inverse=True)[1].ravel()
-        k = check_integer(self.cv, "cv", low=2)
-        if groups.max() + 1 < k:
-            raise ValueError(f"X has {groups.max() + 1} distinct row(s); cv={k} needs as many.")
-        splitter = GroupKFold(k, shuffle=True, random_state=rng.randint(2**31))
+        if groups.max() + 1 < self.cv:
+            raise ValueError(
+                f"X has {groups.max() + 1} distinct row(s); cv={self.cv} needs as many."
+            )
+        splitter = GroupKFold(self.cv, shuffle=True, random_state=rng.randint(2**31))
         splits = splitter.split(points, groups=groups)
         folds = [(points[train], points[test]) for train, test in splits]
         for train, _ in folds:
-            self._check_fold(train)
+            constant = np.flatnonzero(~varying_columns(train))
+            if constant.size:
+                names = getattr(self, "feature_names_in_", range(train.shape[1]))
+                raise ValueError(
+                    f"X: {constant.size} column(s) ({listed(names[j] for j in constant)}) vary in "
+                    "the rows of one fold only, so that the others cannot tell their density. Drop "
+                    "them, lower cv, or pass TikhonovScore(lam=...)."
+                )
         return folds
-
-    def _check_fold(self, train: NDArray) -> None:
-        """Raise if a column does not vary in the training rows of a fold."""
-        constant = np.flatnonzero(~varying_columns(train))
-        if constant.size:
-            names = getattr(self, "feature_names_in_", range(train.shape[1]))
-            listed = ", ".join(str(names[j]) for j in constant[:5])
-            listed += ", ..." if constant.size > 5 else ""
-            raise ValueError(
-                f"X: {constant.size} column(s) ({listed}) vary in the rows of one fold only, so "
-                "that the others cannot tell their density. Drop them, lower cv, or pass "
-                "TikhonovScore(lam=...)."
-            )
-
-
-def _objective(base: TikhonovScore, folds: list[tuple[NDArray, NDArray]], lams: NDArray) -> NDArray:
-    """Return the objective of every lambda at every row, (L, m), each row held out once."""
-    quick = clone(base).set_params(tol=max(base.tol, PATH_TOL))
-    parts = [held_out_objective(quick, train, test, lams) for train, test in folds]
-    return np.concatenate(parts, axis=1)

@@ -16,11 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from ..._base import check_choice, check_positive
+from ..._base import check_choice, check_positive, mean_and_scale
 from ...kernels import median_distance
 from ...moments import cross_moment
 from ...scores import GaussianScore, TikhonovScore
-from ...scores._base import Standardization
 from ...simulation import Simulation, simulate, stream
 from ...subspace import procrustes_distance
 from .lemma1 import SCORED_LAWS, gaussian_moment
@@ -77,13 +76,13 @@ def diagonal_scores(X: NDArray, lam: float) -> NDArray:
     the curl-free estimator.
     """
     check_positive(lam, "lam")
-    scaling = Standardization.of(X, True)
-    Z = scaling.forward(X)
+    mean, scale = mean_and_scale(X)
+    Z = (X - mean) / scale
     n, c = len(Z), median_distance(Z)
     w = (1 + cdist(Z, Z, "sqeuclidean") / c**2) ** -0.5
     cubes = w**3
     zeta = (Z * cubes.sum(axis=1, keepdims=True) - cubes @ Z) / (n * c**2)
-    return scaling.score_back(np.linalg.solve(w + n * lam * np.eye(n), n * zeta))
+    return np.linalg.solve(w + n * lam * np.eye(n), n * zeta) / scale
 
 
 def kernel_comparison(
