@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from .judges import JUDGES, Judgement, StoredRows, verdict_by_count
-from .ledger import LAYOUTS, SCANT, repetitions_phrase
+from .ledger import LAYOUTS, SCANT, Ledger
 from .store import atomic_write
 
 __all__ = [
@@ -62,23 +62,7 @@ _LAWS = {"LIGHT": LIGHT, "HEAVY": HEAVY}
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the paper about one of its tables, and the comparison that decides it.
-
-    Attributes
-    ----------
-    label : str
-        Short name.
-    table : {"table1", "table2", "table3"}
-        Whose means are compared.
-    statement : str
-        What the paper says, in our words.
-    every : bool
-        Whether the paper says it of all cells, not of most.
-    count : str
-        The comparison, in the vocabulary that ``sentences.toml`` explains.
-    value : {"mean", "sd"}
-        What is compared: means, or standard deviations over repetitions.
-    """
+    """A sentence of the paper about a table, with the fields that ``sentences.toml`` explains."""
 
     label: str
     table: str
@@ -90,24 +74,9 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Claim:
-    r"""A statement of the paper.
+    """A statement of the paper, with the fields that ``claims.toml`` explains.
 
-    Attributes
-    ----------
-    label : str
-        The label in the paper's source, a part of it after a slash ("thm:kernel/2"), or a name of
-        our own for a statement without label.
-    name : str
-        What the book calls it, such as "Lemma 6".
-    kind : str
-        lemma, theorem, ..., or sentence.
-    where : str
-        The first cell that tests it, as "page#anchor": a path of the book without suffix, and a
-        MyST target on the last line before the cell or the name of its figure.
-    statement : str
-        What is claimed, in our words; formulas between ``\(`` and ``\)``.
-    sentence : Sentence, optional
-        The comparison, where that is what judges it.
+    A sentence about a table is one too, and carries its comparison.
     """
 
     label: str
@@ -164,7 +133,7 @@ def claims_table(results: str | os.PathLike[str], paper: str | os.PathLike[str])
     records = []
     for one in load_claims():
         judgement = (
-            _judge_by_our_means(one.sentence, stored.cells)
+            _judge_by_our_means(one.sentence, stored.ledger)
             if one.sentence
             else JUDGES[one.label](stored)
         )
@@ -241,14 +210,13 @@ def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tupl
     return verdict_by_count(_evaluate(comparison, means), sentence.every)
 
 
-def _judge_by_our_means(sentence: Sentence, cells: pd.DataFrame) -> Judgement:
+def _judge_by_our_means(sentence: Sentence, ledger: Ledger) -> Judgement:
     """Judge a sentence by our means; the paper's own count stands beside it."""
-    _, own = judge_sentence(sentence, cells, "paper_mean")
-    verdict, ours = judge_sentence(sentence, cells, "mean")
+    _, own = judge_sentence(sentence, ledger.cells, "paper_mean")
+    verdict, ours = judge_sentence(sentence, ledger.cells, "mean")
     if verdict == "missing":
         return Judgement("not testable", f"{ours}; {own} in the paper's own numbers")
-    noun = "partitions" if sentence.table == "table3" else "data sets"
-    behind = repetitions_phrase(cells[cells["table"] == sentence.table], noun)
+    behind = ledger.repetitions(sentence.table)
     return Judgement(verdict, f"{ours} comparisons on {behind}; {own} in the paper's own numbers")
 
 

@@ -198,11 +198,11 @@ def _status(options: argparse.Namespace) -> int:
 
 def _ledger(options: argparse.Namespace) -> int:
     folder, paper = _need(options.results), _need("book/paper")
-    from .ledger import Ledger
+    from .ledger import Ledger, verdict_counts
 
     ledger = Ledger.build(folder, paper)
     path = ledger.write(folder)
-    print(ledger.summary())
+    print(verdict_counts(ledger.cells).to_string())
     print(f"written to {path}")
     return 0
 

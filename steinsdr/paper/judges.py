@@ -49,9 +49,9 @@ class StoredRows:
     paper: str | os.PathLike[str]
 
     @cached_property
-    def cells(self) -> pd.DataFrame:
-        """``Ledger.cells``: every figure of the paper beside ours."""
-        return Ledger.build(self.results, self.paper).cells
+    def ledger(self) -> Ledger:
+        """Every figure of the paper beside ours."""
+        return Ledger.build(self.results, self.paper)
 
     def studies(self, *names: str) -> pd.DataFrame:
         """Rows of theory studies, which reach larger samples than seconds allow."""
@@ -376,7 +376,7 @@ def _defaults(label: str, _: StoredRows) -> Judgement:
 @_judges("tab:real_combined", "table3")
 def _agreement(table: str, stored: StoredRows) -> Judgement:
     """Judge a table by the share of its computed figures that agree with the paper."""
-    verdicts = stored.cells.loc[stored.cells["table"] == table, "verdict"]
+    verdicts = stored.ledger.cells.loc[stored.ledger.cells["table"] == table, "verdict"]
     agrees, computed = (verdicts == "agrees").sum(), (verdicts != "missing").sum()
     share = agrees / max(computed, 1)
     evidence = (
@@ -464,7 +464,7 @@ def _discrete(_: StoredRows) -> Judgement:
 
 @_judges("sec:ss/nn-sup-failures")
 def _failures(stored: StoredRows) -> Judgement:
-    cells = stored.cells
+    cells = stored.ledger.cells
     part = cells[(cells["table"] == "table2") & (cells["method"] == "NN-sup")]
     paper, ours = part["failure_rate_paper"].max(), part["failure_rate"].max()
     text = f"at most {ours:.0%} of the fits of a setting failed here, {paper:.0%} in the paper"

@@ -26,7 +26,6 @@ from .store import Store, atomic_write
 
 __all__ = [
     "FEW",
-    "FOOTNOTE_SUCCESS",
     "LAYOUTS",
     "LEDGER_COLUMNS",
     "RELATIVE_LIMIT",
@@ -41,8 +40,9 @@ __all__ = [
     "paired_differences",
     "pooled_differences",
     "rankings",
-    "repetitions_phrase",
     "summarize",
+    "title_of",
+    "verdict_counts",
 ]
 
 
@@ -93,10 +93,6 @@ LAYOUTS = {
         {"rank": 5e-3, "mse_rhat": 5e-5, "mse_r10": 5e-5},
     ),
 }
-
-
-FOOTNOTE_SUCCESS = {0.6: 0.74, 0.8: 0.84}
-"""Share of runs of csOPG and KSIR without NaN at gamma = 0.1, by train ratio (Section 5)."""
 
 
 def load_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> pd.DataFrame:
@@ -159,7 +155,7 @@ def _add_what_the_text_says(table3: pd.DataFrame) -> None:
     chosen = table3["measure"] == "mse_rhat"
     least = table3[chosen].groupby(["train_ratio", "gamma"])["mean"].transform("min")
     table3.loc[chosen, "bold"] = table3.loc[chosen, "mean"] == least
-    for train_ratio, success in FOOTNOTE_SUCCESS.items():
+    for train_ratio, success in {0.6: 0.74, 0.8: 0.84}.items():  # share of runs without NaN
         failing = (table3["train_ratio"] == train_ratio) & (table3["gamma"] == 0.1)
         failing &= table3["method"].isin(["csOPG", "KSIR"])
         table3.loc[failing, "failure_rate"] = 1.0 - success
@@ -327,15 +323,13 @@ class Ledger:
         atomic_write(path, frame.to_csv(index=False, lineterminator="\n").encode())
         return path
 
-    def summary(self) -> str:
-        """Return the counts of verdicts, overall and by table and method."""
-        counts = self.cells.groupby(["table", "method"], sort=False)["verdict"].value_counts()
-        shown = counts.unstack(fill_value=0).reindex(
-            columns=["agrees", "differs", "missing"], fill_value=0
-        )
-        total = self.cells["verdict"].value_counts()
-        line = ", ".join(f"{total.get(v, 0)} {v}" for v in shown.columns)
-        return f"{shown.to_string()}\n{len(self.cells)} cells: {line}"
+    def repetitions(self, table: str) -> str:
+        """Return in words how many of our repetitions are behind the cells of a table."""
+        reps = self.cells.loc[self.cells["table"] == table, "reps"]
+        noun = "partitions" if table == "table3" else "data sets"
+        if reps.min() == reps.max():
+            return f"{reps.max()} {noun}"
+        return f"{reps.min()} to {reps.max()} {noun}, by method"
 
 
 def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
@@ -353,6 +347,41 @@ def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
         for row in merged.itertuples()
     ]
     return merged.assign(z=[z for z, _ in judged], verdict=[verdict for _, verdict in judged])
+
+
+def title_of(table: str) -> str:
+    """Return a table's name as the paper writes it; another experiment's with a capital.
+
+    Examples
+    --------
+    >>> title_of("table1"), title_of("theory")
+    ('Table 1', 'Theory')
+    """
+    return table.replace("table", "table ", 1).capitalize()
+
+
+def verdict_counts(cells: pd.DataFrame) -> pd.DataFrame:
+    """Count the verdicts: one row per method and one for all, a column per table and verdict.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        ``Ledger.cells``, or the file ``ledger.csv``.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame(
+    ...     {"table": ["table1"] * 2, "method": ["SIR", "MLP"], "verdict": ["agrees", "missing"]}
+    ... )
+    >>> verdict_counts(cells)["Table 1"].loc["all"].tolist()
+    [1, 0, 1]
+    """
+    tables = cells["table"].map(title_of)
+    columns = pd.MultiIndex.from_product([tables.unique(), ["agrees", "differs", "missing"]])
+    counts = pd.crosstab(cells["method"], [tables, cells["verdict"]])
+    counts = counts.reindex(index=cells["method"].unique(), columns=columns, fill_value=0)
+    counts.loc["all"] = counts.sum()
+    return counts.rename_axis(None)
 
 
 TEST_PER_TRAIN = (0.05 / 0.75 + 0.05 / 0.95) / 2
@@ -532,17 +561,3 @@ def bold_entries(ledger: Ledger) -> pd.DataFrame:
         records.append((*name, holds, *rival[["method", "difference", "error", "pairs"]]))
     columns = ["table", "cell", "method", "holds", "by", "difference", "error", "pairs"]
     return pd.DataFrame(records, columns=columns)
-
-
-def repetitions_phrase(cells: pd.DataFrame, noun: str = "data sets") -> str:
-    """Return in words how many of our repetitions are behind cells.
-
-    Examples
-    --------
-    >>> repetitions_phrase(pd.DataFrame({"reps": [20, 100]}))
-    '20 to 100 data sets, by method'
-    >>> repetitions_phrase(pd.DataFrame({"reps": [100, 100]}), "partitions")
-    '100 partitions'
-    """
-    least, most = int(cells["reps"].min()), int(cells["reps"].max())
-    return f"{most} {noun}" if least == most else f"{least} to {most} {noun}, by method"

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .._base import check_choice
 from ..simulation import LAWS
-from .claims import NN, VERDICTS, load_claims
+from .claims import NN, load_claims
 from .experiment import EXPERIMENTS, find_experiment
-from .ledger import LAYOUTS, SCANT, Z_LIMIT, Ledger
+from .ledger import LAYOUTS, SCANT, Z_LIMIT, Ledger, title_of
 from .provenance import environments, read_manifest
 
 if TYPE_CHECKING:
@@ -30,16 +29,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "GROUPS",
     "MARKS",
     "READINGS",
-    "claim_counts",
     "claims_html",
     "computing_table",
     "differences_html",
     "folded_html",
     "frame_html",
-    "ledger_counts",
     "ledger_html",
     "load_manifests",
     "plot_readings",
@@ -49,19 +45,7 @@ __all__ = [
     "repetition_counts",
     "rows_table",
     "sentences_html",
-    "title_of",
 ]
-
-
-def title_of(table: str) -> str:
-    """Return a table's name as the paper writes it; another experiment's with a capital.
-
-    Examples
-    --------
-    >>> title_of("table1"), title_of("theory")
-    ('Table 1', 'Theory')
-    """
-    return table.replace("table", "table ", 1).capitalize()
 
 
 def _html(frame: pd.DataFrame, **options: Any) -> str:
@@ -93,30 +77,6 @@ def folded_html(frame: pd.DataFrame, summary: str) -> str:
 
 MARKS = {"agrees": "✓", "differs": "✗", "missing": "·"}
 """The ledger's verdicts and the marks that stand for them."""
-
-
-def ledger_counts(cells: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts: one row per method and one for all, a column per table and verdict.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        ``Ledger.cells``, or the file ``ledger.csv``.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame(
-    ...     {"table": ["table1"] * 2, "method": ["SIR", "MLP"], "verdict": ["agrees", "missing"]}
-    ... )
-    >>> ledger_counts(cells)["Table 1"].loc["all"].tolist()
-    [1, 0, 1]
-    """
-    tables = cells["table"].map(title_of)
-    columns = pd.MultiIndex.from_product([tables.unique(), MARKS])
-    counts = pd.crosstab(cells["method"], [tables, cells["verdict"]])
-    counts = counts.reindex(index=cells["method"].unique(), columns=columns, fill_value=0)
-    counts.loc["all"] = counts.sum()
-    return counts.rename_axis(None)
 
 
 def repetition_counts(cells: pd.DataFrame) -> pd.Series:
@@ -298,44 +258,6 @@ def plot_z(cells: pd.DataFrame, *, limit: float = 8.0) -> Axes:
 # The claims.
 
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "lemmas": ("lemma",),
-    "theorems": ("theorem", "corollary"),
-    "assumptions": ("assumption",),
-    "remarks": ("remark", "limitation"),
-    "algorithms": ("algorithm",),
-    "tables": ("table",),
-    "sentences": ("sentence",),
-}
-"""Sections of the claims' page and the kinds of claims in each."""
-
-
-def claim_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts on claims: one row per section of the page and one for all.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of :func:`steinsdr.paper.claims.claims_table`, or the file ``claims.csv``.
-
-    Returns
-    -------
-    DataFrame of int
-        Columns are the verdicts that occur, and "all".
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"kind": ["lemma", "remark"], "verdict": ["holds", "holds in part"]})
-    >>> claim_counts(table).loc["lemmas"].to_dict()
-    {'holds': 1, 'holds in part': 0, 'all': 1}
-    """
-    group = table["kind"].map({kind: name for name, kinds in GROUPS.items() for kind in kinds})
-    counts = pd.crosstab(group, table["verdict"], margins=True, margins_name="all")
-    rows = [name for name in (*GROUPS, "all") if name in counts.index]
-    counts = counts.loc[rows, [name for name in (*VERDICTS, "all") if name in counts.columns]]
-    return counts.rename_axis(index=None, columns=None)
-
-
 def _math_html(text: str) -> str:
     """Escape a text and mark its formulas for the page to set."""
     return re.sub(
@@ -354,29 +276,28 @@ def _chapter_title(page: str) -> str:
     return "".join(first["source"]).partition("\n")[0].removeprefix("# ").strip()
 
 
-def claims_html(table: pd.DataFrame, group: str) -> str:
+def claims_html(table: pd.DataFrame, *kinds: str) -> str:
     """Return claims as an HTML table: claim with a link to its cell, verdict, evidence.
 
     Parameters
     ----------
     table : DataFrame
         Of :func:`steinsdr.paper.claims.claims_table`, or the file ``claims.csv``.
-    group : str
-        A key of ``GROUPS``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such group.
+    *kinds : str
+        Kinds of claims to show, such as "lemma".
 
     Examples
     --------
     >>> columns = ["label", "kind", "statement", "where", "verdict", "evidence"]
     >>> row = ("lem:fs", "lemma", "It holds.", "notebooks/x#cell-y", "holds", "1 of 1")
-    >>> "Lemma 1" in claims_html(pd.DataFrame([row], columns=columns), "lemmas")
+    >>> "Lemma 1" in claims_html(pd.DataFrame([row], columns=columns), "lemma")
     True
     """
-    table = table[table["kind"].isin(GROUPS[check_choice(group, "group", GROUPS)])]
+    if unknown := set(kinds) - set(table["kind"]):
+        raise ValueError(
+            f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
+        )
+    table = table[table["kind"].isin(kinds)]
     names = {claim.label: claim.name for claim in load_claims()}
     claims = []
     for row in table.itertuples():
