@@ -11,7 +11,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from conftest import ROOT
 from toy_experiment import DEADLY, TOY1, TOY2, computed
 
 from steinsdr import SteinSDR
@@ -26,6 +28,7 @@ from steinsdr.simulation import simulate, stream_seed
 from steinsdr.subspace import procrustes_distance
 
 TOY = Path(__file__).parent / "toy_experiment.py"
+RESULTS = ROOT / "book" / "results"
 
 
 @pytest.fixture(scope="module")
@@ -459,3 +462,29 @@ def test_expensive_groups_come_last_and_repetitions_in_order():
     networks = [group for group in groups if group[0][2] == "NN-split"]
     assert len(networks) == 10
     assert {n for _, n, _, _ in networks[0]} == {50, 100, 300, 500}
+
+
+# The calibration tables
+
+
+def test_recorded_calibration_supports_the_readings_of_sir():
+    table = pd.read_csv(RESULTS / "calibration_sir.csv")
+    default = table.query("n_slices == 10 and reading in ('marginal', 'pooled', 'eigenvalues')")
+    assert len(default) == 28
+    assert default["z"].abs().max() < 3
+    others = ("projective", "projected", "projected-sum", "one projection")
+    worst = (
+        table[table["reading"].isin(others)].groupby("reading")["z"].agg(lambda z: z.abs().max())
+    )
+    assert (worst > 3).all(), "no other reading fits all cells of its table"
+
+
+@pytest.mark.parametrize("method", ["SIR", "SIR-5", "SIR-8", "SIR-12", "SIR-15"])
+def test_recorded_calibration_is_that_of_named_methods(method):
+    n_slices = TABLE1.methods[method].settings.get("n_slices", 10)
+    table = pd.read_csv(RESULTS / "calibration_sir.csv")
+    stored = table.query("reading == 'marginal' and law == 'isotropic' and n == 100")
+    (row,) = stored[stored["n_slices"] == n_slices].itertuples()
+    only = {"law": ["isotropic"], "n": ["100"], "method": [method], "rep": [f"0-{row.reps - 1}"]}
+    distances = [values[0] for values, _ in computed(TABLE1, TABLE1.cells("paper", only)).values()]
+    assert np.mean(distances) == pytest.approx(row.mean, abs=1e-4)

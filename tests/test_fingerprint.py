@@ -30,13 +30,13 @@ def package(monkeypatch):
     def hash_of(name, **changed):
         now = {f"toy.{module}": text for module, text in changed.items()}
         monkeypatch.setattr(fingerprint_module, "_TEXTS", {**texts, **now})
-        for cached in ("_tree", "_definitions", "_imports"):
+        for cached in ("_code_hash", "_tree", "_definitions", "_imports"):
             getattr(fingerprint_module, cached).cache_clear()
         return code_hash([f"toy.{name}:{name}"])
 
     yield texts, hash_of
     monkeypatch.undo()
-    for cached in ("_tree", "_definitions", "_imports"):
+    for cached in ("_code_hash", "_tree", "_definitions", "_imports"):
         getattr(fingerprint_module, cached).cache_clear()
 
 

@@ -12,7 +12,6 @@ from steinsdr.paper.rates import (
     STUDIES,
     THEORY,
     Rate,
-    fit_rate,
     load_studies,
     rate_of,
     rates_table,
@@ -161,10 +160,16 @@ def test_what_is_not_there_is_said(tmp_path):
 # Slopes
 
 
+def tidy(sizes, errors):
+    """Return a frame of errors with one row a size."""
+    errors = np.asarray(errors)
+    return pd.DataFrame({"n": np.repeat(sizes, errors.shape[1]), "error": errors.ravel()})
+
+
 def test_exact_power_has_exact_slope_and_no_width(rng):
-    sizes = np.array([10, 100, 1000])
+    sizes = np.array([1000, 10, 100])
     errors = np.repeat(3 * sizes[:, None] ** -0.25, 7, axis=1)
-    rate = fit_rate(sizes, errors, rng=rng)
+    rate = rate_of(tidy(sizes, errors), "n", "error", rng=rng)
     assert np.allclose([rate.slope, rate.low, rate.high], -0.25)
 
 
@@ -173,42 +178,30 @@ def test_interval_covers_at_about_its_level(rng):
     sizes = np.array([100, 200, 400])
     hits = 0
     for _ in range(60):
-        noise = rng.exponential(size=(3, 40))
-        rate = fit_rate(sizes, noise / np.sqrt(sizes)[:, None], rng=rng, n_boot=300)
-        hits += rate.contains(-0.5)
+        frame = tidy(sizes, rng.exponential(size=(3, 40)) / np.sqrt(sizes)[:, None])
+        hits += rate_of(frame, "n", "error", rng=rng).contains(-0.5)
     assert hits / 60 > 0.82
 
 
 def test_flat_errors_do_not_pass_for_falling_ones(rng):
-    rate = fit_rate([100, 200, 400], rng.uniform(0.9, 1.1, (3, 20)), rng=rng)
+    frame = tidy([100, 200, 400], rng.uniform(0.9, 1.1, (3, 20)))
+    rate = rate_of(frame, "n", "error", rng=rng)
     assert not rate.contains(-0.5)
     assert not rate.at_least_as_fast_as(-0.2)
 
 
-def test_frame_and_array_agree(rng):
-    errors = rng.uniform(1, 2, (3, 5))
-    frame = pd.DataFrame(
-        [(n, e) for n, row in zip([3, 1, 2], errors, strict=True) for e in row],
-        columns=["n", "error"],
-    )
-    order = np.argsort([3, 1, 2])
-    direct = fit_rate([1, 2, 3], errors[order], rng=np.random.default_rng(0))
-    assert rate_of(frame, "n", "error", rng=np.random.default_rng(0)) == direct
-
-
-def test_unequal_groups_are_refused(rng):
-    frame = pd.DataFrame({"n": [1, 1, 2], "error": [1.0, 1.0, 1.0]})
-    with pytest.raises(ValueError, match="same number"):
-        rate_of(frame, "n", "error", rng=rng)
-
-
 @pytest.mark.parametrize(
-    ("sizes", "errors"),
-    [([1, 2], [[1.0]]), ([1, 1], [[1.0], [1.0]]), ([1, 2], [[1.0], [0.0]])],
+    ("frame", "message"),
+    [
+        (pd.DataFrame({"n": [1, 1, 2], "error": [1.0, 1.0, 1.0]}), "every n needs the same number"),
+        (tidy([1], [[1.0, 2.0]]), "n must hold two distinct positive numbers"),
+        (tidy([0, 1], [[1.0], [1.0]]), "n must hold two distinct positive numbers"),
+        (tidy([1, 2], [[1.0], [0.0]]), "error must be positive and finite"),
+    ],
 )
-def test_bad_input_is_refused(sizes, errors, rng):
-    with pytest.raises(ValueError, match=r"errors|sizes"):
-        fit_rate(sizes, errors, rng=rng)
+def test_bad_input_is_refused(frame, message, rng):
+    with pytest.raises(ValueError, match=message):
+        rate_of(frame, "n", "error", rng=rng)
 
 
 def test_rate_prints_its_interval():

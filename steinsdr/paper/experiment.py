@@ -177,35 +177,28 @@ class Experiment:
     axes : mapping of str to tuple
         Values that are run by default. With the repetition they are the key of a cell.
     values : mapping of str to type
-        Columns that hold the result.
+        Columns that hold the result; ``trailing`` ones stand at the end of a row.
     methods : mapping of str to Method
         By the values of the axis ``by``.
     measure : callable
-        ``measure(experiment, cells, cache)`` returns the rows of a group of cells; ``cache`` is
-        a folder of score fits shared with other runs, or None.
+        ``measure(experiment, cells, folder)`` returns the rows of a group of cells; ``folder``
+        holds score fits shared with other runs, or is None.
     families : mapping of str to callable
-        What ``measure`` calls for a method of each family. Both decide the fingerprint.
+        What ``measure`` calls for a method of each family. Both decide the fingerprint, without
+        the definitions named in ``unused``.
     group : callable
         ``group(experiment, cell)`` is the same for cells that are measured together; groups are
         dispatched in its order.
     described : tuple of str
         Attributes of a method that decide its numbers, for the manifest.
     design : mapping
-        What all cells have in common, as plain data.
-    fixed : mapping
-        Parts of the design that another experiment has on an axis.
+        What all cells have in common, as plain data; ``fixed`` is what elsewhere is an axis.
     variants : mapping of str to tuple
         Further values of the axes, run only when a filter names them.
     subsets : mapping of str to mapping
         By profile: what it leaves of the axes, unless a filter names more.
     repetitions : mapping of str to int
         By profile.
-    trailing : tuple of str
-        Values whose columns stand at the end of a row.
-    by : str
-        The axis whose values name methods.
-    unused : tuple of str
-        Definitions that the code names and no cell of this experiment uses.
     precision : float
         Largest difference at which a replayed number counts as the same, networks aside.
     predicts : bool

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from .._base import check_choice, check_integer
+from .._base import check_choice
 from ..scores import DenoisingScore, GaussianScore, TikhonovScore
 from ..simulation import BASE_SEED, stream
 from .experiment import Cell, Experiment, Method, Row, read_methods
@@ -28,7 +28,6 @@ __all__ = [
     "STUDIES",
     "THEORY",
     "Rate",
-    "fit_rate",
     "load_studies",
     "measure",
     "rate_of",
@@ -190,22 +189,11 @@ THEORY = Experiment(
 
 @dataclass(frozen=True)
 class Rate:
-    """The exponent b of error ~ size^b, with a confidence interval.
-
-    Attributes
-    ----------
-    slope : float
-        Least-squares slope of log mean error on log size.
-    low, high : float
-        Ends of the interval.
-    level : float
-        Its nominal coverage.
-    """
+    """The exponent b of error ~ size^b, with the ends of a confidence interval."""
 
     slope: float
     low: float
     high: float
-    level: float = 0.95
 
     def contains(self, exponent: float) -> bool:
         """Whether the interval holds ``exponent``."""
@@ -219,66 +207,56 @@ class Rate:
         return f"{self.slope:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def _slopes(log_sizes: NDArray, log_errors: NDArray) -> NDArray:
-    centred = log_sizes - log_sizes.mean()
-    return log_errors @ centred / (centred @ centred)
-
-
-def fit_rate(
-    sizes: ArrayLike,
-    errors: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    level: float = 0.95,
-    n_boot: int = 1000,
+def rate_of(
+    frame: pd.DataFrame, size: str, error: str, *, rng: np.random.Generator, level: float = 0.95
 ) -> Rate:
-    """Regress the log of the mean error on the log of the size.
+    """Return the least-squares slope of the log of the mean error on the log of the size.
 
-    The interval resamples repetitions within each size (percentile bootstrap), so it speaks of
-    Monte-Carlo error alone: a curve that bends has a slope all the same. Look at the points, too.
+    The interval resamples repetitions within each size (percentile bootstrap, 1000 times), so it
+    speaks of Monte-Carlo error alone: a curve that bends has a slope all the same.
 
     Parameters
     ----------
-    sizes : array-like of shape (k,)
-        At least two distinct positive sizes.
-    errors : array-like of shape (k, R)
-        Positive errors, R repetitions of each size.
+    frame : DataFrame
+        One row per size and repetition, as many of each size.
+    size, error : str
+        Columns with positive numbers; at least two sizes.
+    rng : Generator
+        Draws the resamples.
+    level : float
+        Nominal coverage of the interval.
+
+    Raises
+    ------
+    ValueError
+        If sizes have different numbers of rows, or there is no logarithm or slope.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> sizes = np.array([100, 200, 400, 800])
-    >>> errors = rng.uniform(0.9, 1.1, (4, 50)) / np.sqrt(sizes)[:, None]
-    >>> fit_rate(sizes, errors, rng=rng).contains(-0.5)
+    >>> frame = pd.DataFrame({"n": np.repeat([100, 200, 400, 800], 50)})
+    >>> frame["error"] = rng.uniform(0.9, 1.1, 200) / np.sqrt(frame.n)
+    >>> rate_of(frame, "n", "error", rng=rng).contains(-0.5)
     True
     """
-    x, table = np.asarray(sizes, dtype=float), np.asarray(errors, dtype=float)
-    if table.ndim != 2 or table.shape[0] != x.size:
-        raise ValueError(f"errors has shape {table.shape}; expected ({x.size}, R), one row a size.")
-    if np.unique(x).size < 2 or (x <= 0).any():
-        raise ValueError(f"sizes must hold two distinct positive numbers; got {sizes!r}.")
-    if not (np.isfinite(table) & (table > 0)).all():
-        raise ValueError("errors must be positive and finite to have logarithms.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1); got {level!r}.")
-    check_integer(n_boot, "n_boot", low=1)
-    R = table.shape[1]
-    draws = rng.integers(R, size=(n_boot, x.size, R))
-    means = np.take_along_axis(table[None], draws, axis=2).mean(axis=2)
-    boot = _slopes(np.log(x), np.log(means))
-    low, high = np.quantile(boot, [(1 - level) / 2, (1 + level) / 2])
-    slope = float(_slopes(np.log(x), np.log(table.mean(axis=1))))
-    return Rate(slope, float(low), float(high), level)
-
-
-def rate_of(
-    frame: pd.DataFrame, size: str, error: str, *, rng: np.random.Generator, level: float = 0.95
-) -> Rate:
-    """Return the :class:`Rate` of a tidy frame with one row per size and repetition."""
-    groups = [group[error].to_numpy() for _, group in frame.groupby(size, sort=True)]
-    if len({len(group) for group in groups}) != 1:
+    groups = {value: group[error].to_numpy(float) for value, group in frame.groupby(size)}
+    if len({len(group) for group in groups.values()}) != 1:
         raise ValueError(f"every {size} needs the same number of rows.")
-    return fit_rate(np.sort(frame[size].unique()), np.stack(groups), rng=rng, level=level)
+    sizes, errors = np.array(list(groups), dtype=float), np.stack(list(groups.values()))
+    if len(sizes) < 2 or sizes[0] <= 0:
+        raise ValueError(f"{size} must hold two distinct positive numbers; got {sizes}.")
+    if not (np.isfinite(errors) & (errors > 0)).all():
+        raise ValueError(f"{error} must be positive and finite to have logarithms.")
+    logs = np.log(sizes) - np.log(sizes).mean()
+
+    def slopes(means: NDArray) -> NDArray:
+        return np.log(means) @ logs / (logs @ logs)
+
+    n_reps = errors.shape[1]
+    draws = rng.integers(n_reps, size=(1000, len(sizes), n_reps))
+    resampled = np.take_along_axis(errors[None], draws, axis=2).mean(axis=2)
+    low, high = np.quantile(slopes(resampled), [(1 - level) / 2, (1 + level) / 2])
+    return Rate(float(slopes(errors.mean(axis=1))), float(low), float(high))
 
 
 def load_studies(folder: str | os.PathLike[str], studies: Iterable[str] = STUDIES) -> pd.DataFrame:
