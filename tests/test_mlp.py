@@ -216,16 +216,6 @@ def test_initial_weights_are_those_of_nn_linear_in_law():
         assert_allclose(W.detach().std(), bound / np.sqrt(3), rtol=0.02)  # of >= 20,000 draws
 
 
-def test_a_network_does_not_depend_on_its_neighbours():
-    x, y = tensors((3, 25, 4), (25, 2))
-    x[0, :, 2:] = 0.0
-    together = ReluNetworks([2, 4, 4], [6, 2], seed=3, dtype=torch.float64)
-    alone = ReluNetworks([2], [6, 2], seed=3, dtype=torch.float64)
-    first = np.array(list(train(together, x, y, **SETTINGS)))[:, 0]
-    second = np.array(list(train(alone, x[:1, :, :2], y, **SETTINGS)))[:, 0]
-    assert_allclose(first, second, rtol=1e-9)
-
-
 def test_divergence_is_an_error():
     x, y = tensors((1, 10, 2), (10, 1))
     networks = ReluNetworks([2], [4, 1], seed=0, dtype=torch.float64)

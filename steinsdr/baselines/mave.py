@@ -269,11 +269,9 @@ class KSIR(_MaveTransformer):
         Largest dimension fitted. Directions are nested and do not depend on it, but the
         selected dimension does; 10 fits the paper's Table 2, 7 cannot (see :class:`CSOPG`).
     screen : "default", int or None, default="default"
-        How many columns of X to keep, by distance correlation with Y:
-        :math:`\lceil n/\ln n\rceil`, a number, or all. The others get loadings of zero.
+        How many columns of X to keep, by distance correlation with Y, as in :class:`CSOPG`.
     scale : {"raw", "standardized"}, default="raw"
-        "raw" directions apply to X, as the package returns them; "standardized" ones to X
-        divided by its standard deviations. See :class:`CSOPG`.
+        What the directions apply to, X or standardized X, as in :class:`CSOPG`.
     weigh : {"first", "all"}, default="first"
         Which responses measure the distance between points. The package uses **the first
         response only**, with a bandwidth and anchors from all, all in raw units. "all"
@@ -281,21 +279,8 @@ class KSIR(_MaveTransformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (r, p)
-        Orthonormal rows that span the same space as ``directions_``.
-    directions_ : ndarray of shape (p, r)
-        The package's directions: columns of unit length, not orthogonal.
-    directions_path_ : dict of int to ndarray
-        For every d = 1..max_dim the directions (p, d).
-    n_components_ : int
-        Dimension used.
-    selected_dim_ : int
-        Dimension that cross-validation selects; 0 if no direction beats the mean.
-    cv_, cv0_ : ndarray of shape (max_dim,), float
-        Cross-validation error for d = 1..max_dim and for d = 0. It is always that of the
-        raw directions.
-    selected_ : ndarray of int
-        Columns of X kept, by decreasing distance correlation if some were not.
+    components_, directions_, directions_path_, n_components_, selected_dim_, cv_, cv0_, selected_
+        As those of :class:`CSOPG`. The directions of d + 1 dimensions contain those of d.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
