@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from .paper.commands import add_commands
@@ -107,9 +108,8 @@ def _fit(options: argparse.Namespace) -> int:
     import matplotlib
 
     matplotlib.use("Agg")  # a terminal may have no display
-    from .report.analysis import analyze
-    from .report.files import check_folder, write_report
-    from .report.table import read_table
+    from .report import analyze, read_table
+    from .report.write import write_report
 
     components = options.components
     if components != "auto":
@@ -119,7 +119,6 @@ def _fit(options: argparse.Namespace) -> int:
             raise ValueError(
                 f"components must be auto or a whole number; got {components!r}."
             ) from None
-    check_folder(options.out)  # before minutes of work
     table = read_table(
         options.data,
         options.response,
@@ -129,6 +128,7 @@ def _fit(options: argparse.Namespace) -> int:
     )
     for note in table.notes:
         print(note)
+    Path(options.out).mkdir(parents=True, exist_ok=True)  # before minutes of work
     analysis = analyze(
         table,
         components=components,

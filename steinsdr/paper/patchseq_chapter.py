@@ -38,8 +38,8 @@ from tqdm import tqdm
 from ..baselines import KSIR, SIR
 from ..estimator import SteinSDR
 from ..rank import AdaptiveRank, permutation_null
+from ..report import Reduction
 from ..report.bootstrap import bootstrap
-from ..report.reduction import Reduction
 from ..scores import TikhonovScore
 from ..simulation import BASE_SEED, stream, stream_seed
 from .figures import plot_bibiplot, plot_overlays

@@ -1,22 +1,16 @@
-"""Apply SteinSDR to a table of your own: read it, check it, fit, judge, report.
+"""Apply SteinSDR to a table of your own: read it, fit, resample, compare, judge, write a report.
 
 :func:`read_table` turns a file into predictors and responses or says what is wrong with it;
 :func:`analyze` fits, resamples and compares; the result's :class:`Verdict` says in plain words what
-the numbers allow. :mod:`steinsdr.report.figures` draws them, :mod:`steinsdr.report.files` writes
+the numbers allow. :mod:`steinsdr.report.figures` draws them, :mod:`steinsdr.report.write` writes
 the report that ``python -m steinsdr fit`` makes. Only these last two import matplotlib.
 """
 
-from .analysis import Analysis, analyze
-from .reduction import Reduction
-from .table import Table, parse_names, read_table
-from .verdict import Verdict
+from .._base import needs_extra
 
-__all__ = [
-    "Analysis",
-    "Reduction",
-    "Table",
-    "Verdict",
-    "analyze",
-    "parse_names",
-    "read_table",
-]
+with needs_extra("report", "steinsdr.report"):
+    from .fit import Analysis, Reduction, analyze
+    from .read import Table, read_table
+    from .rules import Verdict
+
+__all__ = ["Analysis", "Reduction", "Table", "Verdict", "analyze", "read_table"]

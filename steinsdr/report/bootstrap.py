@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
 from scipy.stats import norm
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from tqdm import tqdm
 
 from .._base import check_integer, varying_columns
 from ..subspace import chance_distance, orthonormalize, procrustes_distance
-from .reduction import Reduction
 
 __all__ = ["Bootstrap", "aligned", "bootstrap", "intervals"]
 
@@ -52,46 +51,40 @@ class Bootstrap:
 
     @property
     def instability(self) -> float:
-        """Mean distance as a share of what chance gives: 0 stays put, 1 is not determined."""
+        """Mean distance over ``chance``: 0 if no resample moves, 1 if all are random."""
         return float(self.distances.mean() / self.chance) if self.chance > 0 else 0.0
 
 
-def aligned(loadings: NDArray, reduction: Reduction) -> tuple[NDArray, float]:
-    """Turn loadings (p, r) towards those of a fit; return them and the distance that remains.
+def aligned(loadings: NDArray, reduction: BaseEstimator) -> tuple[NDArray, NDArray, NDArray]:
+    """Turn the subspace of loadings (p, r) towards that of a fit.
 
     A subspace has no preferred basis, so a rotation (or a sign) is no difference. It is taken out
     in the coordinates of the fit, where directions have length one. In units of the standardized
     predictors they are divided by the length of the fit, not by their own: after whitening one
     nearly collinear pair may hold most of it, and would move all other loadings along.
 
+    Returns
+    -------
+    turned_loadings : ndarray of shape (p, r)
+        Loadings of the turned basis, in units of the fit's length.
+    basis, turned : ndarray of shape (k, r)
+        The subspace in the fit's coordinates: an orthonormal basis in the order of ``loadings``,
+        and the same turned towards the fit.
+
     Examples
     --------
+    >>> from steinsdr.report import Reduction
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 3))
     >>> fit = Reduction(2, lam=1e-2).fit(X, X[:, :2] + rng.standard_normal((100, 2)))
-    >>> turned, distance = aligned(fit.loadings_ @ [[0, -1], [1, 0]], fit)
-    >>> bool(np.allclose(turned, fit.loadings_)) and distance < 1e-6
+    >>> turned, _, _ = aligned(fit.loadings_ @ [[0, -1], [1, 0]], fit)
+    >>> bool(np.allclose(turned, fit.loadings_))
     True
     """
-    basis = _basis(loadings, reduction)
-    turned = _loadings(reduction, _turned(basis, reduction))
-    return turned, procrustes_distance(basis, reduction.basis_)
-
-
-def _basis(loadings: NDArray, reduction: Reduction) -> NDArray:
-    """Return loadings (p, r) in the fit's coordinates, orthonormal and in the same order."""
-    return orthonormalize(reduction.coordinates_.unroot.T @ loadings)
-
-
-def _turned(basis: NDArray, reduction: Reduction) -> NDArray:
-    """Return orthonormal columns (k, r) turned towards those of the fit."""
-    return basis @ orthogonal_procrustes(basis, reduction.basis_)[0]
-
-
-def _loadings(reduction: Reduction, basis: NDArray) -> NDArray:
-    """Return the loadings (p, r) of directions in the fit's coordinates, by the fit's length."""
-    root = reduction.coordinates_.root
-    return root @ basis / np.linalg.norm(root @ reduction.basis_, axis=0)
+    root, target = reduction.root_, reduction.basis_
+    basis = orthonormalize(np.linalg.pinv(root) @ loadings)
+    turned = basis @ orthogonal_procrustes(basis, target)[0]
+    return root @ turned / np.linalg.norm(root @ target, axis=0), basis, turned
 
 
 def intervals(
@@ -111,9 +104,9 @@ def intervals(
 
     Percentiles of the resamples would not do: they are shrunk twice.
 
-    The correction takes the noise of a resample for that of a fit, and knows of noise alone. It
-    fails with very few rows, where a few of them carry a direction, and where the score is biased,
-    as by its regularization if predictors are correlated and not whitened. In simulations with two
+    The correction takes the noise of a resample for that of a fit. It fails with very few rows,
+    where a few of them carry a direction. It also fails where the score is biased, as by its
+    regularization if predictors are correlated and not whitened. In simulations with two
     to five rows per predictor 90 to 100 of 100 intervals hold a large loading, 90 to 92 one that
     is zero; with neighbours that have a correlation of 0.5, not whitened, 80 and 88. Where c is no
     more than :math:`\sqrt{1/2}` noise hides the direction: the interval is all from -1 to 1.
@@ -137,13 +130,12 @@ def intervals(
     --------
     A loading of 0.8 and one of 0.6 among 30, with noise of standard deviation 0.1 on each:
 
-    >>> from steinsdr.report.reduction import unit_columns
     >>> rng = np.random.default_rng(0)
     >>> true = np.array([0.8, 0.6] + 28 * [0.0])[:, None]
     >>> seen = true + 0.1 * rng.standard_normal((30, 1))
     >>> again = seen + 0.1 * rng.standard_normal((200, 30, 1))
-    >>> fitted = unit_columns(seen)
-    >>> low, high = intervals(fitted, np.array([unit_columns(one) for one in again]))
+    >>> fitted, again = (v / np.linalg.norm(v, axis=-2, keepdims=True) for v in (seen, again))
+    >>> low, high = intervals(fitted, again)
     >>> np.column_stack([low, fitted, high])[:2].round(2)
     array([[0.7 , 0.74, 1.  ],
            [0.43, 0.53, 0.8 ]])
@@ -162,7 +154,7 @@ def intervals(
 
 
 def bootstrap(
-    reduction: Reduction,
+    reduction: BaseEstimator,
     X: NDArray,
     Y: NDArray,
     X_unlabeled: NDArray | None = None,
@@ -191,31 +183,26 @@ def bootstrap(
     """
     check_integer(n_resamples, "n_resamples", low=10)
     rng = np.random.default_rng(seed)
-    base = clone(reduction).set_params(
-        n_components=reduction.loadings_.shape[1],
-        scale=reduction.scale_,
-        lam=reduction.lam_,
-        tol=QUICK_TOL,
-    )
     target = reduction.basis_
+    k, r = target.shape
+    base = clone(reduction).set_params(
+        n_components=r, scale=reduction.scale_, lam=reduction.lam_, tol=QUICK_TOL
+    )
     loadings = np.empty((n_resamples, *reduction.loadings_.shape))
     distances = np.empty(n_resamples)
-    products, cosines = np.empty((2, n_resamples, target.shape[1]))
+    products, cosines = np.empty((2, n_resamples, r))
     for b in tqdm(range(n_resamples), desc="bootstrap", disable=not progress, leave=False):
         rows = _draw(rng, X, Y)
         more = X_unlabeled
         if more is not None and len(more):
             more = more[_draw(rng, more)]
         fit = clone(base).fit(X[rows], Y[rows], more)
-        # Weights per unit of the raw columns, then per sd of all rows.
-        raw = fit.loadings_ / fit.coordinates_.sd[:, None]
-        basis = _basis(raw * reduction.coordinates_.sd[:, None], reduction)
-        turned = _turned(basis, reduction)
-        loadings[b] = _loadings(reduction, turned)
+        # Weights per sd of the drawn rows, then per sd of all rows.
+        units = reduction.coordinates_[0].scale_ / fit.coordinates_[0].scale_
+        loadings[b], basis, turned = aligned(fit.loadings_ * units[:, None], reduction)
         distances[b] = procrustes_distance(basis, target)
         products[b] = (turned * target).sum(axis=0)
         cosines[b] = np.abs((basis * target).sum(axis=0))
-    k, r = target.shape
     chance = chance_distance(k, r, rng=rng)[0] if r < k else 0.0
     whitened = reduction.scale_ == "whiten"
     low, high = intervals(reduction.loadings_, loadings, products if whitened else None)

@@ -1,4 +1,4 @@
-"""Does the reduction keep what predicts? Held-out comparison with SIR, PLS, PCA and no reduction.
+"""Held-out comparison of the reduction with SIR, PLS, PCA and no reduction.
 
 Everything that is learned (units, lambda, the number of directions, the directions, the predictor)
 is learned in the training folds.
@@ -6,35 +6,31 @@ is learned in the training folds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from tqdm import tqdm
 
-from .._base import check_integer, varying_columns
+from .._base import varying_columns
 from ..baselines import SIR
-from .reduction import Reduction
 
-__all__ = ["METHODS", "REFERENCES", "Comparison", "compare", "simple_predictor"]
+__all__ = ["METHODS", "Comparison", "compare"]
 
-METHODS = ("SteinSDR", "SIR", "PLS", "PCA")
-REFERENCES = ("all predictors", "mean")
-RIDGE = np.logspace(-3, 3, 13)
+METHODS = ("SteinSDR", "SIR", "PLS", "PCA", "all predictors")
+PENALTIES = np.logspace(-3, 3, 13)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Held-out errors of every method.
+    """Held-out errors of every method of ``METHODS``, and of the mean.
 
     Attributes
     ----------
@@ -68,28 +64,14 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """Return one row per method: R² per response, overall, and against SteinSDR."""
         table = self.r2.T.rename_axis(index="method", columns=None)
-        table["overall"] = self.mean_r2
-        gaps = {m: self.difference(m, "SteinSDR") for m in table.index}
-        table["minus SteinSDR"] = [gaps[m][0] for m in table.index]
-        table["standard error"] = [gaps[m][1] for m in table.index]
-        return table
-
-
-def simple_predictor() -> Pipeline:
-    """Return the predictor that follows every reduction: ridge on squares and products.
-
-    Its penalty is chosen by leave-one-out on the training rows.
-    """
-    return make_pipeline(
-        StandardScaler(),
-        PolynomialFeatures(2, include_bias=False),
-        StandardScaler(),
-        RidgeCV(RIDGE),
-    )
+        gaps = np.array([self.difference(method, "SteinSDR") for method in table.index])
+        return table.assign(
+            overall=self.mean_r2, **{"minus SteinSDR": gaps[:, 0], "standard error": gaps[:, 1]}
+        )
 
 
 def compare(
-    reduction: Reduction,
+    reduction: BaseEstimator,
     X: pd.DataFrame,
     Y: pd.DataFrame,
     X_unlabeled: pd.DataFrame | None = None,
@@ -100,9 +82,10 @@ def compare(
 ) -> Comparison:
     """Predict every row from the folds it is not in, after each reduction.
 
-    SIR, PLS and PCA get as many directions as SteinSDR has in the same fold, and the same
-    predictor (:func:`simple_predictor`) follows all four. For reference: ridge regression on all
-    predictors, and the mean.
+    SIR, PLS and PCA get as many directions as SteinSDR has in the same fold. Ridge regression on
+    the reduced predictors, their squares and products follows each of the four. For reference:
+    ridge regression on all predictors, and the mean. Penalties are chosen by leave-one-out on the
+    training rows.
 
     Parameters
     ----------
@@ -117,62 +100,55 @@ def compare(
         Assigns rows to folds.
     progress : bool
         Whether to show a progress bar.
+
+    Raises
+    ------
+    ValueError
+        If a column is constant in the rows outside a fold.
     """
-    check_integer(folds, "folds", low=2, high=len(X))
-    points, responses = X.to_numpy(), Y.to_numpy()
-    more = None if X_unlabeled is None else X_unlabeled.to_numpy()
-    names = (*METHODS, *REFERENCES)
-    errors = {name: np.empty(responses.shape) for name in names}
+    errors = {name: np.empty(Y.shape) for name in (*METHODS, "mean")}
     dimensions = []
-    splits = KFold(folds, shuffle=True, random_state=seed).split(points)
-    for train, test in tqdm(
-        splits, total=folds, desc="held-out folds", disable=not progress, leave=False
-    ):
-        scale_x = StandardScaler().fit(points[train])
-        scale_y = StandardScaler().fit(responses[train])
-        _check_fold(X.iloc[train], Y.iloc[train])
-        stein = clone(reduction).fit(points[train], responses[train], more)
+    splits = KFold(folds, shuffle=True, random_state=seed).split(X)
+    bar = {"desc": "held-out folds", "disable": not progress, "leave": False}
+    for train, test in tqdm(splits, total=folds, **bar):
+        for name, part in (("X", X.iloc[train]), ("Y", Y.iloc[train])):
+            constant = part.columns[~varying_columns(part.to_numpy())]
+            if len(constant):
+                raise ValueError(
+                    f"{name}: column {constant[0]!r} has a single value in the rows outside a "
+                    "fold, so nothing can be learned of it there. Drop it, or use more folds or "
+                    "another seed."
+                )
+        stein = clone(reduction).fit(X.iloc[train], Y.iloc[train], X_unlabeled)
         r = stein.loadings_.shape[1]
         dimensions.append(r)
-        x, x_test = scale_x.transform(points[train]), scale_x.transform(points[test])
-        y, y_test = scale_y.transform(responses[train]), scale_y.transform(responses[test])
-        reduced = {"SteinSDR": (stein.transform(points[train]), stein.transform(points[test]))}
-        for name, transform in _others(x, y, r, seed).items():
-            reduced[name] = transform(x), transform(x_test)
-        for name, (t, t_test) in reduced.items():
-            predicted = simple_predictor().fit(t, y).predict(t_test)
-            errors[name][test] = y_test - predicted.reshape(y_test.shape)
-        ridge = RidgeCV(RIDGE).fit(x, y).predict(x_test)
-        errors["all predictors"][test] = y_test - ridge.reshape(y_test.shape)
-        errors["mean"][test] = y_test
-    squares = {name: np.square(e) for name, e in errors.items()}
-    total = squares["mean"].sum(axis=0)
-    r2 = pd.DataFrame(
-        {name: 1.0 - square.sum(axis=0) / total for name, square in squares.items()},
-        index=pd.Index(Y.columns, name="response"),
-    )
-    loss = pd.DataFrame(
-        {name: square.mean(axis=1) for name, square in squares.items()}, index=X.index
-    )
-    return Comparison(r2, loss, tuple(dimensions))
-
-
-def _check_fold(X: pd.DataFrame, Y: pd.DataFrame) -> None:
-    """Raise if a column varies in no row outside a fold, naming it."""
-    for name, part in (("X", X), ("Y", Y)):
-        constant = part.columns[~varying_columns(part.to_numpy())]
-        if len(constant):
-            raise ValueError(
-                f"{name}: column {constant[0]!r} has a single value in the rows outside a fold, so "
-                "nothing can be learned of it there. Drop it, or use more folds or another seed."
-            )
-
-
-def _others(x: NDArray, y: NDArray, r: int, seed: int) -> dict[str, Callable[[NDArray], NDArray]]:
-    """Return the fitted competitors' maps to r dimensions, or to as many as SIR sees."""
-    visible = int((SIR(1, random_state=seed).fit(x, y).eigenvalues_ > np.finfo(float).eps).sum())
-    return {
-        "SIR": SIR(min(r, visible), random_state=seed).fit(x, y).transform,
-        "PLS": PLSRegression(r, scale=False).fit(x, y).transform,
-        "PCA": PCA(r).fit(x).transform,
-    }
+        (x, x_test), (y, y_test) = (
+            (scaler.transform(values[train]), scaler.transform(values[test]))
+            for values in (X.to_numpy(), Y.to_numpy())
+            for scaler in [StandardScaler().fit(values[train])]
+        )
+        # Responses that repeat each other show SIR fewer directions.
+        visible = SIR(1, random_state=seed).fit(x, y).eigenvalues_ > np.finfo(float).eps
+        others = {
+            "SIR": SIR(min(r, int(visible.sum())), random_state=seed),
+            "PLS": PLSRegression(r, scale=False),
+            "PCA": PCA(r),
+        }
+        reduced = {"SteinSDR": (stein.transform(X.iloc[train]), stein.transform(X.iloc[test]))}
+        for name, method in others.items():
+            method.fit(x, y)
+            reduced[name] = method.transform(x), method.transform(x_test)
+        predicted = {"mean": np.zeros_like(y_test)}
+        for name, (z, z_test) in reduced.items():
+            squares = PolynomialFeatures(2, include_bias=False)
+            ridge = RidgeCV(PENALTIES)
+            pipe = make_pipeline(StandardScaler(), squares, StandardScaler(), ridge).fit(z, y)
+            predicted[name] = pipe.predict(z_test)
+        predicted["all predictors"] = RidgeCV(PENALTIES).fit(x, y).predict(x_test)
+        for name, values in predicted.items():
+            errors[name][test] = np.square(y_test - values.reshape(y_test.shape))
+    total = errors["mean"].sum(axis=0)
+    r2 = {name: 1.0 - error.sum(axis=0) / total for name, error in errors.items()}
+    loss = {name: error.mean(axis=1) for name, error in errors.items()}
+    responses = pd.Index(Y.columns, name="response")
+    return Comparison(pd.DataFrame(r2, responses), pd.DataFrame(loss, X.index), tuple(dimensions))

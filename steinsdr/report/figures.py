@@ -8,9 +8,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ..plotting import METHOD_COLORS, NULL, SIGNAL, plot_spectrum, plot_summary
-from .analysis import Analysis
-from .captions import MOST_DIRECTIONS, MOST_NAMES, MOST_RESPONSES
 from .comparison import METHODS
+from .fit import Analysis
 
 __all__ = [
     "plot_comparison",
@@ -19,27 +18,16 @@ __all__ = [
     "plot_score",
     "plot_singular_values",
     "plot_summaries",
-    "shortened",
 ]
 
-COLORS = {
-    "SteinSDR": METHOD_COLORS["TRE-sup"],
-    "SIR": METHOD_COLORS["SIR"],
-    "PLS": METHOD_COLORS["NN-full"],
-    "PCA": METHOD_COLORS["csOPG"],
-    "all predictors": "black",
-}
-MARKERS = dict(zip(COLORS, "oDs^x", strict=True))
+MOST_NAMES = 30  # names that fit beside a figure
+MOST_RESPONSES, MOST_DIRECTIONS = 4, 3  # panels that fit into one
+COLORS = [*(METHOD_COLORS[name] for name in ("TRE-sup", "SIR", "NN-full", "csOPG")), "black"]
+MARKERS = "oDs^x"
 
 
-def shortened(name: object, most: int = 28) -> str:
-    """Return a name that fits beside an axis.
-
-    Examples
-    --------
-    >>> shortened("hue"), len(shortened("x" * 100))
-    ('hue', 28)
-    """
+def _shortened(name: object, most: int = 28) -> str:
+    """Return a name that fits beside an axis, without mathematics."""
     text = str(name).replace("$", r"\$")
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -56,7 +44,7 @@ def plot_predictors(analysis: Analysis) -> Figure:
         np.corrcoef(X.to_numpy(), rowvar=False), cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto"
     )
     figure.colorbar(image, ax=axes[0], label="correlation", location="bottom", shrink=0.6)
-    columns = analysis.checks.columns
+    columns = analysis.predictors
     flagged = columns["remarks"].str.contains("collinear").to_numpy()
     share, rows = columns["explained_by_others"].to_numpy(), np.arange(p)
     axes[1].hlines(rows, 0, share, color=NULL, lw=1)
@@ -65,7 +53,7 @@ def plot_predictors(analysis: Analysis) -> Figure:
     axes[1].set(xlim=(0, 1.03), xlabel="share explained by the others", ylim=(p - 0.5, -0.5))
     axes[0].grid(visible=False)
     if p <= MOST_NAMES:
-        axes[0].set_yticks(rows, [shortened(name) for name in X.columns])
+        axes[0].set_yticks(rows, [_shortened(name) for name in X.columns])
         axes[0].set_xticks([])
     else:
         axes[0].set(xlabel="predictor", ylabel="predictor")
@@ -133,7 +121,7 @@ def plot_loadings(analysis: Analysis) -> Figure:
             ax.scatter(part["loading"], rows, s=30, color=SIGNAL, marker="x", zorder=3)
         ax.axvline(0, color="0.3", lw=0.8)
         ax.set(title=direction, xlabel="loading")
-    axes[0, 0].set_yticks(rows, [shortened(name) for name in shown])
+    axes[0, 0].set_yticks(rows, [_shortened(name) for name in shown])
     axes[0, 0].set_ylim(len(shown) - 0.5, -0.5)
     return figure
 
@@ -158,7 +146,7 @@ def plot_summaries(analysis: Analysis) -> Figure:
     for i, name in enumerate(names):
         for k in range(r):
             ax = axes[i, k]
-            label = shortened(name, 24) if k == 0 else ""
+            label = _shortened(name, 24) if k == 0 else ""
             plot_summary(Z, analysis.table.Y[name], ax, direction=k, label=label)
             if i < len(names) - 1:
                 ax.set_xlabel("")
@@ -168,29 +156,21 @@ def plot_summaries(analysis: Analysis) -> Figure:
 def plot_comparison(analysis: Analysis) -> Figure:
     """Draw the held-out R² of every method, per response and overall."""
     comparison = analysis.comparison
-    names = [*METHODS, "all predictors"]
     best = comparison.r2["SteinSDR"].sort_values(ascending=False, kind="stable").index
-    table = comparison.r2.loc[best[:MOST_NAMES], names]
-    overall = pd.DataFrame([comparison.mean_r2[names]], index=["overall"])
-    table = pd.concat([overall, table])
+    overall = comparison.mean_r2.to_frame("overall").T
+    table = pd.concat([overall, comparison.r2.loc[best[:MOST_NAMES]]])
     figure, ax = plt.subplots(figsize=(7.5, 0.34 * len(table) + 1.7))
     rows = np.arange(len(table))
-    for k, name in enumerate(names):
+    for k, (name, color, marker) in enumerate(zip(METHODS, COLORS, MARKERS, strict=True)):
         # A little apart, so that equal values stay visible.
-        offset = 0.12 * (k - (len(names) - 1) / 2)
-        ax.scatter(
-            table[name],
-            rows + offset,
-            color=COLORS[name],
-            marker=MARKERS[name],
-            s=36 if name == "SteinSDR" else 26,
-            label=name,
-            zorder=3,
-        )
+        offset = 0.12 * (k - (len(METHODS) - 1) / 2)
+        size = 36 if k == 0 else 26
+        y = rows + offset
+        ax.scatter(table[name], y, size, color, marker=marker, label=name, zorder=3)
     ax.axvline(0, color="0.3", lw=0.8)
     ax.axhline(0.5, color="0.6", lw=0.8, ls=":")
-    ax.set_yticks(rows, [shortened(name) for name in table.index])
+    ax.set_yticks(rows, [_shortened(name) for name in table.index])
     ax.set_ylim(len(table) - 0.5, -0.5)
     ax.set(xlabel="held-out R² (0: the mean)")
-    figure.legend(loc="outside upper center", ncols=len(names), frameon=False, fontsize="small")
+    figure.legend(loc="outside upper center", ncols=len(METHODS), frameon=False, fontsize="small")
     return figure

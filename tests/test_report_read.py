@@ -1,0 +1,221 @@
+"""Tables as people have them: formats, delimiters, decimal commas, gaps, classes, wrong names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_linnerud
+
+from steinsdr.report import analyze, read_table
+from steinsdr.report.read import read_frame
+from steinsdr.subspace import procrustes_distance
+
+
+@pytest.fixture
+def frame(rng):
+    return pd.DataFrame(rng.standard_normal((60, 7)), columns=[*"abcde", "y1", "y2"])
+
+
+def test_linnerud_from_csv(tmp_path):
+    path = tmp_path / "linnerud.csv"
+    load_linnerud(as_frame=True).frame.to_csv(path, index=False)
+    table = read_table(path, ["Weight", "Waist", "Pulse"])
+    data = load_linnerud()
+    np.testing.assert_array_equal(table.X, data.data)
+    np.testing.assert_array_equal(table.Y, data.target)
+    assert list(table.X.columns) == data.feature_names
+    assert (len(table.X_unlabeled), table.notes, table.name) == (0, (), "linnerud.csv")
+    assert table.X.index[-1] == ("linnerud.csv", 20)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "sep", "decimal"),
+    [
+        (".csv", ",", "."),
+        (".csv", ";", "."),
+        (".csv", "\t", "."),
+        (".tsv", "\t", "."),
+        (".csv", ";", ","),
+        (".csv", "|", ","),
+        (".tsv", "\t", ","),
+    ],
+)
+def test_delimiters_and_decimals(frame, tmp_path, suffix, sep, decimal):
+    frame.loc[3, "a"] = np.nan
+    frame["count"] = range(60)
+    path = tmp_path / f"my{suffix}"
+    frame.to_csv(path, sep=sep, decimal=decimal, index=False, encoding="utf-8-sig")
+    found, notes = read_frame(path)
+    pd.testing.assert_frame_equal(found, frame)
+    said = [f"my{suffix}: commas within numbers were read as decimal points."]
+    assert notes == said * (decimal == ",")
+    table = read_table(path, "y1", unlabeled=path)
+    assert sum(note in said for note in table.notes) == 2 * (decimal == ",")  # both files
+
+
+def test_commas_that_are_no_decimal_ones_stay(frame, tmp_path):
+    path = tmp_path / "points.csv"
+    frame["place"] = "1,5"  # one column of text, against seven of numbers with points
+    frame.to_csv(path, sep=";", index=False)
+    pd.testing.assert_frame_equal(read_frame(path)[0], frame)
+    frame["place"] = "1,500"  # of a thousand
+    frame.to_csv(path, index=False)
+    pd.testing.assert_frame_equal(read_frame(path)[0], frame)
+
+
+def test_parquet(frame, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "table.parquet"
+    frame.set_index("a").to_parquet(path)
+    np.testing.assert_array_equal(read_table(path, "y1, y2").X, frame[list("abcde")])
+
+    def no_engine(*_):
+        raise ImportError("no engine")
+
+    monkeypatch.setattr(pd, "read_parquet", no_engine)
+    with pytest.raises(ValueError, match=r"needs pyarrow.*pip install 'steinsdr\[parquet\]'"):
+        read_frame(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.csv", b"", "data: cannot read 'empty.csv'"),
+        ("header.csv", b"a,b\n", "data: 'header.csv' holds no rows"),
+        ("bytes.csv", b"\xff\xfe\x00", "data: cannot read 'bytes.csv': it is not UTF-8"),
+        ("latin.csv", "größe,b\n1,2\n".encode("latin-1"), r"not UTF-8.*save the file as UTF-8"),
+        ("twice.csv", b"a,b,a\n1,2,3\n", r"cannot read .* named 'a'; rename them\."),
+        ("bare.csv", b"0,0,1\n1,2,3\n", r"named '0'; .* does the first line name the columns\?$"),
+        ("book.xlsx", b"", r"ends in '.xlsx'; expected one of .csv, .tsv, .parquet"),
+        ("missing.csv", None, "data: there is no file"),
+    ],
+)
+def test_wrong_files(tmp_path, name, content, words):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=words):
+        read_frame(tmp_path / name)
+
+
+def test_delimiters_in_quoted_names_do_not_count(tmp_path):
+    path = tmp_path / "quoted.csv"
+    path.write_text('"weight, kg";"height, cm"\n1;2\n3;4\n')
+    assert list(read_frame(path)[0].columns) == ["weight, kg", "height, cm"]
+    path.write_text('"a; ""b;""; c",d\n1,2\n')
+    assert list(read_frame(path)[0].columns) == ['a; "b;"; c', "d"]
+
+
+@pytest.mark.parametrize(
+    "text", ["[y1, y2]", "y1,y2", "['y1', \"y2\"]", ["y1", "y2"], ["y1,y2"], ("y1", " [y2] ")]
+)
+def test_names(frame, text):
+    assert list(read_table(frame, text).Y.columns) == ["y1", "y2"]
+
+
+def test_predictors_and_drop(frame):
+    assert list(read_table(frame, "y1", drop="[y2, e]").X.columns) == list("abcd")
+    assert list(read_table(frame, "y1", predictors="c, a").X.columns) == list("ca")
+    assert read_table(frame, "y1").X.shape[1] == 6  # the other response is a predictor then
+    comma = frame.rename(columns={"y1": "weight, kg"})
+    table = read_table(comma, "weight, kg", drop=["y2,c", "d"])
+    assert list(table.Y.columns) == ["weight, kg"]
+    assert list(table.X.columns) == list("abe")
+
+
+def test_missing_values_are_dropped_or_unlabeled_and_noted(frame):
+    frame.loc[0:4, "a"] = np.nan
+    frame.loc[5, "b"] = np.inf
+    frame.loc[10:11, "y1"] = np.nan  # y2 is there: dropped
+    frame.loc[20:29, ["y1", "y2"]] = np.nan
+    frame.loc[29, "c"] = np.nan
+    table = read_table(frame, ["y1", "y2"])
+    assert len(table.X) == 60 - 6 - 2 - 10
+    assert [row for _, row in table.X_unlabeled.index] == list(range(21, 30))  # rows count from 1
+    partly, missing, unlabeled = table.notes
+    assert partly.startswith("2 row(s) with some of the responses missing")
+    assert "7 of 60 rows" in missing
+    assert "in 3 column(s): 'a' (5), " in missing
+    assert "10 row(s) without any response count as unlabeled, 9 of them complete" in unlabeled
+    assert (table.n_rows, table.n_dropped) == (60, 9)
+    assert table.gaps == {"a": 5, "y1": 2, "b": 1, "c": 1}
+
+
+def test_unlabeled_file(frame, tmp_path):
+    path = tmp_path / "more.csv"
+    frame[list("edcba")].iloc[:50].to_csv(path, index=False)
+    table = read_table(frame, "y1,y2", unlabeled=path)
+    np.testing.assert_allclose(table.X_unlabeled, frame[list("abcde")].iloc[:50])
+    assert table.notes == ("50 unlabeled row(s) come from more.csv.",)
+
+
+def test_columns_of_classes_show_one_direction_less(rng, tmp_path):
+    X = rng.standard_normal((200, 6))
+    corners = np.array([[1, 0], [-0.5, 0.9], [-0.5, -0.9]])
+    place = (3 * X[:, :2] @ corners.T + rng.gumbel(size=(200, 3))).argmax(axis=1)
+    classes = pd.get_dummies(np.array(["red", "green", "blue"])[place])  # True and False
+    frame = pd.DataFrame(X, columns=list("abcdef")).join(classes)
+    frame.to_csv(tmp_path / "classes.csv", index=False)
+    table = read_table(tmp_path / "classes.csv", ["red", "green", "blue"])
+    analysis = analyze(table, n_bootstrap=0, folds=2)
+    assert analysis.n_components == 2
+    assert procrustes_distance(analysis.reduction.loadings_, np.eye(6)[:, :2]) < 0.5
+
+
+ODD = ["?", *range(59)]
+MONEY = [f"{1000 + 37.4 * i:,.2f}" for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "arguments", "words"),
+    [
+        ({}, {"responses": "Y1"}, r"no column 'Y1'. Did you mean 'y1'\? The columns are"),
+        ({}, {"responses": "zebra"}, r"responses: no column 'zebra'. The columns are 'a', 'b'"),
+        ({}, {"responses": "z"}, r"no column 'z'\..*'y2'\.$"),  # and no question about numbers
+        ({}, {"responses": ""}, "responses: name at least one column"),
+        ({}, {"predictors": "a, q"}, "predictors: no column 'q'"),
+        ({}, {"drop": "q"}, "drop: no column 'q'"),
+        ({}, {"responses": "y1,y1"}, "responses: 'y1' named more than once"),
+        ({}, {"predictors": "a,y1"}, "'y1' cannot also be a predictor or dropped"),
+        ({}, {"predictors": "a"}, r"predictors: 1 column\(s\) left; at least 2"),
+        ({}, {"unlabeled": pd.DataFrame({"a": [1.0]})}, "unlabeled: no column 'b'"),
+        (
+            {"d": ["red", "blue"] * 30, "e": ODD},
+            {},
+            r"predictors: not numeric: 'd' \(60 value\(s\) such as 'red'\), 'e' \(1 value\(s\) such "
+            r"as '\?'\); leave them out with drop, or fit within their groups",
+        ),
+        (
+            {"y1": ["red", "green", "blue"] * 20},
+            {},
+            r"responses: not numeric: 'y1' \(60 .* give each of them a column of 0 and 1",
+        ),
+        ({"y1": MONEY}, {}, r"'y1' \(60 .*'1,000.00'\); .* without thousands separators"),
+        ({"y1": pd.Timestamp("2020-01-01")}, {}, r"responses: not numeric: 'y1' \(60"),
+        ({"d": 0.1}, {}, "predictors: constant in all 60 rows: 'd'; leave out with drop"),
+        ({"d": np.arange(60) < 3}, {}, "predictors: constant but for fewer than 5 rows: 'd'"),
+        ({"y1": 1.0}, {}, r"responses: constant in all 60 rows: 'y1'; leave out\.$"),
+        ({"d": np.nan}, {}, "predictors: 'd' without a single value"),
+        (
+            {"d": np.where(np.arange(60) < 10, np.arange(60), np.nan)},
+            {},
+            r"10 complete row\(s\) .* out of 60; at least 20 .* Predictor 'd' alone lacks 50",
+        ),
+    ],
+)
+def test_wrong_tables(frame, columns, arguments, words):
+    frame = frame.assign(**columns)
+    with pytest.raises(ValueError, match=words):
+        read_table(frame, **({"responses": ["y1", "y2"]} | arguments))
+
+
+def test_wrong_columns_of_other_kinds(frame, tmp_path):
+    more = frame.assign(b="?")
+    with pytest.raises(ValueError, match=r"unlabeled: not numeric: 'b' .* number empty"):
+        read_table(frame, "y2", unlabeled=more)
+    for name, words in (("y1", "responses: 2 columns are named"), ("a", "predictors: 2 columns")):
+        with pytest.raises(ValueError, match=words):
+            read_table(pd.concat([frame, frame[[name]]], axis=1), "y1")
+    frame.round(6).to_csv(tmp_path / "bare.csv", index=False, header=False)
+    with pytest.raises(ValueError, match=r"no column 'y1'.* first line name the columns\?$"):
+        read_table(tmp_path / "bare.csv", "y1")
