@@ -182,8 +182,8 @@ MONEY = [f"{1000 + 37.4 * i:,.2f}" for i in range(60)]
         (
             {"d": ["red", "blue"] * 30, "e": ODD},
             {},
-            r"predictors: not numeric: 'd' \(60 value\(s\) such as 'red'\), 'e' \(1 value\(s\) such "
-            r"as '\?'\); leave them out with drop, or fit within their groups",
+            r"predictors: not numeric: 'd' \(60 value\(s\) such as 'red'\), 'e' \(1 value\(s\) "
+            r"such as '\?'\); leave them out with drop, or fit within their groups",
         ),
         (
             {"y1": ["red", "green", "blue"] * 20},
