@@ -139,7 +139,7 @@ def test_public_names_exist_and_are_documented(name):
     assert set(here) <= set(listed), f"{name}.__all__ lacks some of its functions or classes"
     for public in listed:
         value = getattr(module, public)
-        if callable(value):
+        if isinstance(value, type | FunctionType):
             assert value.__doc__, f"{name}.{public} has no docstring"
 
 

@@ -19,7 +19,7 @@ from steinsdr.__main__ import main
 from steinsdr.paper.notebook import REPOSITORY, SETUP, glue, insert_setup
 
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
-MAX_CELLS, MAX_LINES = 25, 150
+MAX_CELLS, MAX_LINES = 25, 180
 MAX_FUNCTIONS, MAX_FUNCTION_LINES = 3, 12
 BOOK = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]["config"]
 MACROS = "|".join(BOOK["mathjax3_config"]["tex"]["macros"])
@@ -120,7 +120,7 @@ def test_contract_is_kept_by_a_good_notebook_and_broken_by_a_bad_one(good):
         "it was not executed from top to bottom in a fresh kernel",
         "it stores an error",
         "it has 27 code cells, more than 25",
-        "it has 187 lines of code, more than 150",
+        "it has 217 lines of code, more than 180",
         "it defines 4 functions, more than 3",
         "long has more than 12 lines: it belongs in the package",
         "it defines the class C, which belongs in the package",

@@ -47,7 +47,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Layout:
+class _Layout:
     """How a table is printed.
 
     Attributes
@@ -85,9 +85,9 @@ class Layout:
 
 
 LAYOUTS = {
-    "table1": Layout("table1_subspace_distance.csv", ("law", "n"), {"distance": 5e-5}),
-    "table2": Layout("table2_rank_error.csv", ("law", "r"), {"error": 5e-3}),
-    "table3": Layout(
+    "table1": _Layout("table1_subspace_distance.csv", ("law", "n"), {"distance": 5e-5}),
+    "table2": _Layout("table2_rank_error.csv", ("law", "r"), {"error": 5e-3}),
+    "table3": _Layout(
         "table3_patchseq.csv",
         ("train_ratio", "gamma"),
         {"rank": 5e-3, "mse_rhat": 5e-5, "mse_r10": 5e-5},
