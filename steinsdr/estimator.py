@@ -173,7 +173,7 @@ class SteinSDR(DirectionTransformer):
         self.cross_moment_ = cross_moment(self.scores_, responses)
         U, self.singular_values_, Vt = np.linalg.svd(self.cross_moment_, full_matrices=False)
         self.n_components_ = self._select_dimension(
-            AdaptiveRank(),
+            AdaptiveRank() if isinstance(self.rank, str) else self.rank,
             self.cross_moment_,
             limit=limit,
             scores=self.scores_,

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._base import needs_extra
-from .rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, RankSelection
+from .rank import RankSelection
 
 with needs_extra("report", "steinsdr.plotting"):
     import matplotlib.pyplot as plt
-    import pandas as pd
     import seaborn as sns
     from matplotlib.axes import Axes
 
@@ -23,7 +22,6 @@ __all__ = [
     "plot_alignment",
     "plot_spectrum",
     "plot_summary",
-    "plot_tails",
     "use_style",
 ]
 
@@ -179,24 +177,3 @@ def plot_alignment(components: NDArray, B: NDArray, ax: Axes | None = None) -> A
     ax.set(xlim=(-limit, limit), ylim=(-limit, limit))
     ax.legend(frameon=False, fontsize="small")
     return ax
-
-
-def plot_tails(frame: pd.DataFrame, axes: NDArray | None = None) -> NDArray:
-    """Draw the tail statistics of several laws and sizes against the limits of the tail switch.
-
-    Parameters
-    ----------
-    frame : DataFrame with columns law, n, skewness, kurtosis
-        One row per data set, from :func:`steinsdr.rank.tail_check`.
-    """
-    axes = plt.subplots(1, 2, figsize=(9, 3.6))[1] if axes is None else axes
-    limits = {"skewness": SKEWNESS_LIMIT, "kurtosis": KURTOSIS_LIMIT}
-    for ax, (name, limit) in zip(axes, limits.items(), strict=True):
-        sns.stripplot(
-            frame, x="n", y=name, hue="law", ax=ax, jitter=0.15, size=4, legend=ax is axes[0]
-        )
-        ax.axhline(limit, color="0.3", ls="--", lw=1)
-        ax.set(yscale="log", ylabel=f"largest {name}")
-        ax.annotate("heavy above", (0.02, limit), xycoords=("axes fraction", "data"), va="bottom")
-    sns.move_legend(axes[0], "best", title=None, frameon=False, fontsize="small")
-    return axes

@@ -1,4 +1,13 @@
-"""Named random streams: any single draw can be replayed, whatever was drawn before it."""
+r"""The paper's simulation designs: four laws of x, the links of Section 4, and their draws.
+
+Data follow :math:`y = \mathcal F(B^\top x) + \varepsilon` with standard normal noise. Every
+part of a data set comes from its own named stream (:func:`stream`), and rows are drawn in order, so
+
+- any single draw can be replayed, whatever was drawn before it;
+- the covariates do not depend on r, B or Y: one score fit serves every r;
+- n = 50 labeled rows are the first 50 of the n = 500 rows of the same seed, and 3,500
+  unlabeled rows the first of 10,000.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +26,6 @@ from .scores.analytic import GaussianScore, LogNormalScore
 __all__ = [
     "BASE_SEED",
     "LAWS",
-    "LINK_VERSIONS",
     "Law",
     "Simulation",
     "links",
@@ -65,20 +73,6 @@ def stream_seed(seed: int, *names: str | int) -> int:
     return int(_sequence(seed, names).generate_state(1, np.uint32)[0] >> 1)
 
 
-# The paper's simulation designs: four laws of x, the links of Section 4, and their draws.
-#
-# Data follow :math:`y = \mathcal F(B^\top x) + \varepsilon` with standard normal noise. Every
-# part of a data set comes from its own named stream (:mod:`steinsdr.simulation`), and rows are
-# drawn in order, so
-#
-# - the covariates do not depend on r, B or Y: one score fit serves every r;
-# - n = 50 labeled rows are the first 50 of the n = 500 rows of the same seed, and 3,500
-#   unlabeled rows the first of 10,000.
-
-
-LINK_VERSIONS = ("section41", "section42")
-
-
 @dataclass(frozen=True)
 class Law:
     """A law of x: standard normal or AR(1) normal z, and x = z or exp(scale * z).
@@ -123,6 +117,8 @@ LAWS: dict[str, Law] = {
     "exp_ar1": Law("Exp-trans AR(1)", rho=0.5, log_scale=1.5),
     "exp_ar1_literal": Law("Exp-trans AR(1), as worded", rho=0.5, log_scale=1.0),
 }
+
+_ALLOWED_RANKS = {"section41": (3,), "section42": (1, 3, 5)}
 
 Link = Callable[[NDArray], NDArray]  # (n, r) index values -> (n,) responses
 
@@ -170,9 +166,8 @@ def links(indices: NDArray, q: int = 10, *, version: str = "section41") -> NDArr
     version : {"section41", "section42"}
         The paper announces the same links for r = 3 in both sections but prints others.
     """
-    check_choice(version, "version", LINK_VERSIONS)
+    allowed = _ALLOWED_RANKS[check_choice(version, "version", _ALLOWED_RANKS)]
     r = indices.shape[1]
-    allowed = (3,) if version == "section41" else (1, 3, 5)
     if r not in allowed:
         raise ValueError(f"indices has r = {r} column(s); {version!r} links need r in {allowed}.")
     functions = _leading_links(r, version)[:q]

@@ -99,6 +99,8 @@ def test_bad_input_is_named(rng):
         GaussianScore(np.zeros(3), np.eye(2)).evaluate([[0.0, 1.0]])
     with pytest.raises(ValueError, match="entries <= 0"):
         LogNormalScore(np.zeros(2), np.eye(2)).evaluate([[0.0, 1.0]])
+    with pytest.raises(ValueError, match="'df' parameter of StudentScore"):
+        StudentScore(0.0, np.zeros(2), np.eye(2)).evaluate([[0.0, 1.0]])
     with pytest.raises(ValueError, match="has no covariance"):
         StudentScore(2.0).fit(rng.standard_normal((40, 2)))
     with pytest.raises(ValueError, match="scale must be positive"):
@@ -108,7 +110,7 @@ def test_bad_input_is_named(rng):
         (0.0, [1.0, np.inf], "scale must be finite"),
         ([0.0, 1.0, 2.0], 1.0, r"median has shape \(3,\); expected \(2,\) or one number"),
         (0.0, [[1.0], [2.0]], r"scale has shape \(2, 1\); expected \(2,\)"),
-        ("middle", 1.0, "median must be numeric"),
+        ("middle", 1.0, "'median' parameter of LaplaceScore"),
     ]:
         with pytest.raises(ValueError, match=message):
             LaplaceScore(median, scale).evaluate([[0.0, 1.0]])

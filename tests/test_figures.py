@@ -12,6 +12,7 @@ from steinsdr.moments import cross_moment
 from steinsdr.paper import figures
 from steinsdr.paper.ledger import Ledger
 from steinsdr.plotting import METHOD_STYLES
+from steinsdr.rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +119,9 @@ def test_bibiplot_shows_cells_and_names(rng):
     fig = figures.plot_overlays(latent[0], ephys, 2 * ephys, ["b", "a"])
     assert len(fig.axes) == 5, "two by two panels and a colour bar"
     np.testing.assert_array_equal(fig.axes[2].collections[0].get_array(), 2 * ephys["b"])
+
+
+def test_tails_show_the_limits():
+    frame = pd.DataFrame([{"law": "a", "n": 200, "skewness": 1.0, "kurtosis": 2.0}])
+    levels = [ax.get_lines()[-1].get_ydata()[0] for ax in figures.plot_tails(frame)]
+    assert levels == [SKEWNESS_LIMIT, KURTOSIS_LIMIT]

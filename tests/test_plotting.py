@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 
 from steinsdr import SteinSDR, plotting
-from steinsdr.rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, AdaptiveRank, tail_check
+from steinsdr.rank import AdaptiveRank
 from steinsdr.simulation import simulate
 
 
@@ -74,13 +71,6 @@ def test_summary_draws_points_and_trend(data):
     ax = plotting.plot_summary(data.X, data.Y[:, 0], direction=1, label="height")
     np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 0], data.X[:, 1])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("direction 2", "height")
-
-
-def test_tails_show_the_limits(data):
-    frame = pd.DataFrame([{"law": "a", "n": 200, **asdict(tail_check(data.X))}])
-    axes = plotting.plot_tails(frame)
-    levels = [ax.get_lines()[-1].get_ydata()[0] for ax in axes]
-    assert levels == [SKEWNESS_LIMIT, KURTOSIS_LIMIT]
 
 
 def test_every_method_has_its_own_colour():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..moments import cross_moment
 from ..plotting import METHOD_COLORS, METHOD_STYLES, NULL, SIGNAL
-from ..rank import AdaptiveRank
+from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, AdaptiveRank
 from ..scores import TikhonovScore
 from ..simulation import LAWS, stream
 from .ledger import SCANT
@@ -36,6 +36,7 @@ __all__ = [
     "plot_steps",
     "plot_stored_spectrum",
     "plot_table",
+    "plot_tails",
 ]
 
 FAMILY_COLORS: dict[str, str] = {
@@ -502,3 +503,24 @@ def plot_overlays(
     axes[1, 0].set(ylabel="predicted")
     fig.colorbar(drawn, ax=axes, shrink=0.7, label="standard deviations")
     return fig
+
+
+def plot_tails(frame: pd.DataFrame) -> NDArray:
+    """Draw the tail statistics of several laws and sizes against the limits of the tail switch.
+
+    Parameters
+    ----------
+    frame : DataFrame with columns law, n, skewness, kurtosis
+        One row per data set, from :func:`steinsdr.rank.tail_check`.
+    """
+    axes = plt.subplots(1, 2, figsize=(9, 3.6))[1]
+    limits = {"skewness": SKEWNESS_LIMIT, "kurtosis": KURTOSIS_LIMIT}
+    for ax, (name, limit) in zip(axes, limits.items(), strict=True):
+        sns.stripplot(
+            frame, x="n", y=name, hue="law", ax=ax, jitter=0.15, size=4, legend=ax is axes[0]
+        )
+        ax.axhline(limit, color="0.3", ls="--", lw=1)
+        ax.set(yscale="log", ylabel=f"largest {name}")
+        ax.annotate("heavy above", (0.02, limit), xycoords=("axes fraction", "data"), va="bottom")
+    sns.move_legend(axes[0], "best", title=None, frameon=False, fontsize="small")
+    return axes

@@ -7,7 +7,8 @@ least squares: :math:`\hat M = \hat\Sigma^{-1} \widehat{\mathrm{cov}}(x, y)`.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +16,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.mixture import GaussianMixture
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import check_integer, check_matrix, check_not_constant, check_positive
+from .._base import check_matrix, check_not_constant
 
 __all__ = [
     "GaussianMixtureScore",
@@ -33,6 +35,7 @@ class _AnalyticScore(BaseEstimator):
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Estimate the parameters that were left as None from X (n, p); y is ignored."""
+        self._validate_params()
         needed = 1 if self._is_given() else 2
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=needed)
         self._estimate(self._checked(points))
@@ -53,6 +56,7 @@ class _AnalyticScore(BaseEstimator):
         return self._checked(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _checked(self, points: NDArray) -> NDArray:
+        """Return the points if the law can have produced them."""
         return points
 
     def _is_given(self) -> bool:
@@ -84,17 +88,22 @@ class GaussianScore(_AnalyticScore):
     array([[0.5]])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "mean": ["array-like", None],
+        "cov": ["array-like", None],
+    }
+
     def __init__(self, mean: ArrayLike | None = None, cov: ArrayLike | None = None) -> None:
         self.mean = mean
         self.cov = cov
 
     def _estimate(self, points: NDArray) -> None:
         n, p = points.shape
-        if self.cov is None and n <= p:
-            raise ValueError(
-                f"X has n = {n} rows and p = {p} columns; estimating cov needs n > p. Pass cov."
-            )
         if self.cov is None:
+            if n <= p:
+                raise ValueError(
+                    f"X has n = {n} rows and p = {p} columns; estimating cov needs n > p. Pass cov."
+                )
             centred, sd = points - points.mean(axis=0), points.std(axis=0)
             if np.linalg.matrix_rank(centred / np.where(sd > 0, sd, 1.0)) < p:
                 raise ValueError(
@@ -166,6 +175,11 @@ class StudentScore(GaussianScore):
     :math:`(\nu - 2)/\nu`, which needs :math:`\nu > 2`.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GaussianScore._parameter_constraints,
+        "df": [Interval(Real, 0, None, closed="neither")],
+    }
+
     def __init__(
         self, df: float = 5.0, mean: ArrayLike | None = None, cov: ArrayLike | None = None
     ) -> None:
@@ -173,12 +187,11 @@ class StudentScore(GaussianScore):
         self.df = df
 
     def _estimate(self, points: NDArray) -> None:
-        df = check_positive(self.df, "df")
-        if self.cov is None and df <= 2:
-            raise ValueError(f"df = {df} has no covariance; pass the shape matrix as cov.")
+        if self.cov is None and self.df <= 2:
+            raise ValueError(f"df = {self.df} has no covariance; pass the shape matrix as cov.")
         super()._estimate(points)
         if self.cov is None:
-            self.cov_ = self.cov_ * (df - 2) / df
+            self.cov_ = self.cov_ * (self.df - 2) / self.df
             self._factor = cho_factor(self.cov_)
 
     def _score(self, points: NDArray) -> NDArray:
@@ -193,10 +206,7 @@ class StudentScore(GaussianScore):
 
 def _one_per_column(value: ArrayLike, name: str, p: int) -> NDArray:
     """Return ``value`` as a finite vector (p,); one number stands for all columns."""
-    try:
-        vector = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numeric; got {value!r}.") from error
+    vector = np.asarray(value, dtype=float)
     if vector.shape not in ((), (1,), (p,)):
         raise ValueError(f"{name} has shape {vector.shape}; expected ({p},) or one number.")
     if not np.isfinite(vector).all():
@@ -207,10 +217,15 @@ def _one_per_column(value: ArrayLike, name: str, p: int) -> NDArray:
 class LaplaceScore(_AnalyticScore):
     r"""Score of independent Laplace coordinates: :math:`s_j(x) = \mathrm{sign}(x_j - m_j)/b_j`.
 
-    Bounded, hence sub-Gaussian as Assumption 1 asks; not differentiable at the median, where the
-    lemma does not mind. None takes sample median and mean absolute deviation; one number stands for
+    The score is bounded, hence sub-Gaussian as Assumption 1 asks. It jumps at the median, a set of
+    probability zero. None takes sample median and mean absolute deviation; one number stands for
     all columns.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "median": ["array-like", Real, None],
+        "scale": ["array-like", Real, None],
+    }
 
     def __init__(self, median: ArrayLike | None = None, scale: ArrayLike | None = None) -> None:
         self.median = median
@@ -248,6 +263,14 @@ class GaussianMixtureScore(_AnalyticScore):
         Seed of EM.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "weights": ["array-like", None],
+        "means": ["array-like", None],
+        "covs": ["array-like", None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         weights: ArrayLike | None = None,
@@ -270,11 +293,11 @@ class GaussianMixtureScore(_AnalyticScore):
         if self._is_given():
             weights, means, covs = self.weights, self.means, self.covs
         else:
-            k = check_integer(self.n_components, "n_components", low=1, high=len(points))
             check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
             # scikit-learn adds 1e-6 to every variance, which is small beside one alone.
             mean, sd = points.mean(axis=0), points.std(axis=0)
-            mixture = GaussianMixture(k, random_state=self.random_state).fit((points - mean) / sd)
+            mixture = GaussianMixture(self.n_components, random_state=self.random_state)
+            mixture.fit((points - mean) / sd)
             weights, means = mixture.weights_, mean + sd * mixture.means_
             covs = mixture.covariances_ * np.outer(sd, sd)
         weights, means, covs = (np.asarray(a, dtype=float) for a in (weights, means, covs))
