@@ -211,7 +211,7 @@ def test_a_full_disk_stops_the_run_and_the_next_one_goes_on(tmp_path, said):
 
 def test_manifest_notices_code_settings_and_design(tmp_path):
     manifest = Manifest(TOY1, tmp_path)
-    assert manifest.changed(["SIR"]) == {}, "nothing recorded, nothing changed"
+    assert manifest.changed(["SIR"]) == {"SIR": ["record"]}
     manifest.record(["SIR", "TRE-sup"])
     manifest.summarize({A.cell: A, C.cell: C})
     content = manifest.load()
@@ -223,14 +223,14 @@ def test_manifest_notices_code_settings_and_design(tmp_path):
     content["methods"]["TRE-sup"]["settings"]["lam"] = 1.0
     manifest.path.write_text(json.dumps(content))
     assert manifest.changed(["SIR", "TRE-sup"]) == {"SIR": ["code"], "TRE-sup": ["settings"]}
-    manifest.record(["SIR"], replayed={"SIR": 3})
+    manifest.record(["SIR"], replayed=3)
     assert manifest.changed(["SIR"]) == {}
     assert manifest.load()["methods"]["SIR"]["found_equal"] == [{"code": "old", "rows_replayed": 3}]
 
     content = manifest.load() | {"design": {"p": 7}}
     manifest.path.write_text(json.dumps(content))
     assert manifest.changed(["SIR"]) == {"SIR": ["design"]}
-    manifest.record(["SIR"], replayed={"SIR": 3})
+    manifest.record(["SIR"], replayed=3)
     assert manifest.changed(["SIR"]) == {}
     assert manifest.changed(["TRE-sup"]) == {"TRE-sup": ["design", "settings"]}, "not replayed"
 
@@ -267,7 +267,7 @@ def test_all_surroundings_of_the_rows_are_kept(tmp_path, monkeypatch):
     assert manifest.load()["environments"] == [first]
 
     monkeypatch.setattr(manifest_module, "_processor", lambda: "another")
-    manifest.record(["SIR"], replayed={"SIR": 3})
+    manifest.record(["SIR"], replayed=3)
     assert manifest.load()["environments"] == [first], "a replay makes no rows"
     assert not manifest.made_here()
     manifest.record(["SIR"])

@@ -85,13 +85,14 @@ class Manifest:
     def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:
         """Return for each method whose signature differs from the recorded one, in what.
 
-        A method that is not recorded is not reported.
+        A method that is not recorded differs in the "record".
         """
         content = self.load()
         recorded = content.get("methods", {})
         found = {}
         for name in methods:
             if name not in recorded:
+                found[name] = ["record"]
                 continue
             made_for = recorded[name].get("design", content.get("design"))
             design = [] if made_for == self._design() else ["design"]
@@ -103,16 +104,10 @@ class Manifest:
                 found[name] = differing
         return found
 
-    def unrecorded(self, rows: Iterable[Cell]) -> list[str]:
-        """Return the methods that have rows but no recorded signature."""
-        return sorted(
-            {*map(self.experiment.method_of, rows)} - self.load().get("methods", {}).keys()
-        )
-
-    def record(self, methods: Iterable[str], *, replayed: Mapping[str, int] | None = None) -> None:
+    def record(self, methods: Iterable[str], *, replayed: int = 0) -> None:
         """Record the current signatures; ``replayed`` counts the rows that were found equal.
 
-        Without it rows are about to be made, and versions and machine are recorded, too.
+        Without any, rows are about to be made, and versions and machine are recorded, too.
         """
         with locked(self.path):
             content = self.load()
@@ -131,10 +126,9 @@ class Manifest:
                 entry["tolerance"] = self.experiment.tolerance(name)
                 history = [h for h in before.get("found_equal", []) if h["code"] != entry["code"]]
                 if before and before["code"] != entry["code"]:
-                    rows = (replayed or {}).get(name, 0)
                     # Not replayed: the rows of the old code are gone, and nothing is known of it.
-                    known = {"code": before["code"], "rows_replayed": rows}
-                    history = [*history, known] if rows else []
+                    known = {"code": before["code"], "rows_replayed": replayed}
+                    history = [*history, known] if replayed else []
                 if history:
                     entry["found_equal"] = history
                 recorded[name] = entry
@@ -201,23 +195,21 @@ def _add_environment(content: dict[str, Any]) -> None:
 
 
 def _environment() -> dict[str, Any]:
-    machine = {
-        "system": platform.system(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
+    packages = {name: metadata.version(name) for name in _PACKAGES}
+    return {
+        "versions": {"python": platform.python_version(), "steinsdr": __version__, **packages},
+        "machine": {
+            "system": platform.system(),
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+        },
     }
-    return {"versions": _versions(), "machine": machine}
 
 
 def _kind(environment: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what decides how training in single precision rounds."""
     versions = environment["versions"]
     return environment["machine"]["processor"], versions["numpy"], versions["torch"]
-
-
-def _versions() -> dict[str, str]:
-    packages = {name: metadata.version(name) for name in _PACKAGES}
-    return {"python": platform.python_version(), "steinsdr": __version__, **packages}
 
 
 def _processor() -> str:
@@ -344,7 +336,6 @@ def check_code(
     stored = {*map(experiment.method_of, rows)}
     wanted = [name for name in methods if name in stored]
     changed = manifest.changed(wanted)
-    changed |= {name: ["record"] for name in manifest.unrecorded(rows) if name in wanted}
     if changed and not accept:
         what = "; ".join(f"{name} ({', '.join(keys)})" for name, keys in changed.items())
         raise ValueError(
@@ -362,7 +353,7 @@ def check_code(
                 "the present code. Remove its rows to compute them again, or restore the code."
             )
         replayed[name] = len(replays)
-        manifest.record([name], replayed={name: len(replays)})
+        manifest.record([name], replayed=len(replays))
     return replayed
 
 
@@ -373,8 +364,7 @@ def status(folder: str | os.PathLike[str]) -> str:
 
 def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
     rows = Store(experiment, folder).read()
-    manifest = Manifest(experiment, folder)
-    changed = {*manifest.changed(experiment.methods), *manifest.unrecorded(rows)}
+    changed = Manifest(experiment, folder).changed({*map(experiment.method_of, rows)})
     lines = [f"{experiment.name:<20}{'stored':>8}{'missing':>9}{'failed':>8}{'hours':>8}  code"]
     for method in experiment.known(experiment.by):
         mine = [row for row in rows.values() if experiment.method_of(row.cell) == method]

@@ -163,15 +163,16 @@ def _outcome(
 ) -> tuple[float, ...]:
     """Return the distance, or the selected rank and its error."""
     design, key = experiment.design, experiment.named(cell)
-    method, law, n, r, rep = (key[name] for name in ("method", "law", "n", "r", "rep"))
-    method = experiment.methods[method]
+    law, n, r, rep = (key[name] for name in ("law", "n", "r", "rep"))
+    method = experiment.methods[key["method"]]
+    uses_unlabeled = method.config in ("split", "full")
     data = draw(
         law,
         design["n_evaluated"] if method.config == "split" else n,
         p=design["p"],
         q=design["q"],
         r=r,
-        n_unlabeled=design["n_unlabeled"][method.family] if method.config in _UNLABELED else 0,
+        n_unlabeled=design["n_unlabeled"][method.family] if uses_unlabeled else 0,
         version=design["links"],
         seed=BASE_SEED + rep,
     )
@@ -181,7 +182,7 @@ def _outcome(
         method, settings, law, n, r, rep, n_components, design["max_rank"], data.X, known, folder
     )
     estimator = experiment.families[method.family](task)
-    unlabeled = (data.X_unlabeled,) if method.config in _UNLABELED else ()
+    unlabeled = (data.X_unlabeled,) if uses_unlabeled else ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the paper does not centre its responses
         fitted = estimator.fit(data.X[:n], data.Y[:n], *unlabeled)
@@ -190,9 +191,6 @@ def _outcome(
     # Cross-validation of the MAVE package may select 0, which no transformer can return.
     rank = int(getattr(fitted, "selected_dim_", fitted.n_components_))
     return rank, abs(rank - r)
-
-
-_UNLABELED = ("split", "full")
 
 
 def _tikhonov(task: _Task) -> SteinSDR:
