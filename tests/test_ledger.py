@@ -72,7 +72,6 @@ def test_every_cell_of_the_paper_is_one_of_ours(table, cells):
 def planted(tmp_path, changes):
     """Store three repetitions of every paper cell of Table 1 with the paper's mean and sd."""
     store = Store(TABLE1, tmp_path)
-    store.open()
     rows = []
     for entry in load_paper("table1", PAPER).itertuples():
         for rep, shift in enumerate((-1.0, 0.0, 1.0)):
@@ -140,7 +139,6 @@ def test_planted_differences_are_found(tmp_path):
 def test_bold_entries_are_compared_on_common_data_sets(tmp_path):
     """A rival that has an easier data set more is no rival."""
     store = Store(TABLE1, tmp_path)
-    store.open()
     hard, easy = [2.0, 3.0, 2.5, 3.5], [0.0]
     shifts = {
         "TRE-sup": np.zeros(4),  # bold in the paper
