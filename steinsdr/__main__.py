@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from .paper.commands import add_commands
-
 __all__ = ["main"]
 
 _EPILOG = """\
@@ -32,7 +30,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 1, 2 or 130, as ``steinsdr --help`` says."""
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser(paper=arguments[:1] != ["fit"]).parse_args(arguments)
     try:
         return options.command(options)
     except ImportError as error:
@@ -51,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 2
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(*, paper: bool = True) -> argparse.ArgumentParser:
+    """Return the parser; without ``paper`` it knows fit alone, which uses none of that storey."""
     parser = _Parser(prog="steinsdr", description=__doc__, epilog=_EPILOG)
     commands = parser.add_subparsers(required=True, metavar="command")
 
@@ -66,7 +66,10 @@ def _parser() -> argparse.ArgumentParser:
         return command
 
     _add_fit(add)
-    add_commands(add)
+    if paper:
+        from .paper.commands import add_commands
+
+        add_commands(add)
     return parser
 
 

@@ -250,7 +250,10 @@ def test_fit_runs_from_the_wheel(wheel, tmp_path):
     data = simulate("isotropic", n=60, p=4)
     table = np.column_stack([data.X, data.Y[:, 0]])
     np.savetxt("my.csv", table, delimiter=",", header="a,b,c,d,y", comments="")
-    sys.exit(main(["fit", "my.csv", "--response", "y", "--bootstrap", "10", "--quiet"]))
+    code = main(["fit", "my.csv", "--response", "y", "--bootstrap", "10", "--quiet"])
+    assert "steinsdr.report" in sys.modules
+    assert "steinsdr.paper" not in sys.modules
+    sys.exit(code)
     """
     paper = OPTIONAL - {"pandas", "matplotlib", "seaborn", "jinja2", "tqdm"}
     done = python(wheel, code, tmp_path, refused=paper - {"pyarrow"})
