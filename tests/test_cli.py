@@ -42,7 +42,7 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         ["SIR", "0", "600", "0"],
     ]
     assert main(["ledger", *folder]) == 0
-    assert "460 cells" in capsys.readouterr().out
+    assert "written to" in capsys.readouterr().out
     assert (tmp_path / "ledger.csv").read_text().count("\n") == 461
 
 
