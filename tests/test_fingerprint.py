@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
-from patchseq_miniature import write_miniature
-from toy_experiment import SETTINGS, TOY1, TOY2, computed, small
+from toy_experiment import TOY1, TOY2, computed, toy3
 
 from steinsdr.paper import fingerprint as fingerprint_module
 from steinsdr.paper import table3
@@ -102,12 +100,8 @@ SMALLEST = {s.family: (name, s.sizes[0], 0) for name, s in reversed(STUDIES.item
 
 
 @pytest.fixture(scope="module")
-def toy3(tmp_path_factory):
-    folder = write_miniature(tmp_path_factory.mktemp("data") / "mini", 3, n_cells=120)
-    changed = {"n_genes": 8, "reference_rank": 3, "data": str(folder), "evaluation": {"epochs": 3}}
-    settings = {**SETTINGS, "tikhonov": {}, "csopg": {"max_dim": 4}, "ksir": {"max_dim": 4}}
-    methods = small(table3.TABLE3.methods, settings)
-    return replace(table3.TABLE3, design=table3.TABLE3.design | changed, methods=methods)
+def real(tmp_path_factory):
+    return toy3(tmp_path_factory.mktemp("data") / "mini")
 
 
 def definitions_entered(function):
@@ -141,8 +135,8 @@ def definitions_entered(function):
     ],
     ids=lambda part: getattr(part, "name", "table3") if not isinstance(part, tuple) else None,
 )
-def test_what_a_cell_runs_is_in_its_fingerprint(experiment, cell, toy3):
-    experiment = experiment or toy3
+def test_what_a_cell_runs_is_in_its_fingerprint(experiment, cell, real):
+    experiment = experiment or real
     assert computed(experiment, [cell])[cell][1] == "ok"  # once unobserved: imports are not calls
     table3._data.cache_clear()
     table3._genes.cache_clear()

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from patchseq_miniature import write_miniature
 from sklearn.base import clone
-from toy_experiment import computed, small
+from toy_experiment import computed, small, toy3
 
 from steinsdr.baselines import SIR
 from steinsdr.paper import table3
@@ -21,20 +20,10 @@ from steinsdr.paper.store import Store
 from steinsdr.paper.table3 import TABLE3
 from steinsdr.scores import TikhonovScore
 
-SMALL = {
-    "sir": {"n_slices": 4},
-    "csopg": {"max_dim": 4},
-    "ksir": {"max_dim": 4},
-    "mlp": {"epochs": 2, "hidden": (8, 4)},
-    "denoising": {"epochs": 2, "hidden": 8, "n_blocks": 1, "batch_size": 32},
-}
-
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
-    folder = write_miniature(tmp_path_factory.mktemp("data") / "mini", 3, n_cells=120)
-    changed = {"n_genes": 8, "reference_rank": 3, "data": str(folder), "evaluation": {"epochs": 3}}
-    return replace(TABLE3, design=TABLE3.design | changed, methods=small(TABLE3.methods, SMALL))
+    return toy3(tmp_path_factory.mktemp("data") / "mini")
 
 
 def cells(experiment, *methods, gammas=("0.3", "0.5"), rep="0"):

@@ -10,9 +10,12 @@ import signal
 import sys
 from dataclasses import fields, replace
 
+from patchseq_miniature import write_miniature
+
 from steinsdr.paper.experiment import Experiment
 from steinsdr.paper.run import run
 from steinsdr.paper.simulations import TABLE1, TABLE2
+from steinsdr.paper.table3 import TABLE3
 
 SETTINGS = {
     "tikhonov": {"lam": 1e-2},
@@ -55,6 +58,16 @@ TOY2 = replace(
     variants={"method": tuple(name for name in TABLE2.known("method") if name not in METHODS)},
     **CHANGED,
 )
+
+
+def toy3(folder):
+    """Return Table 3 on made-up data in the format of the real ones."""
+    data = write_miniature(folder, 3, n_cells=120)
+    changed = {"n_genes": 8, "reference_rank": 3, "data": str(data), "evaluation": {"epochs": 3}}
+    settings = {**SETTINGS, "tikhonov": {}, "sir": {"n_slices": 4}}
+    settings |= {"csopg": {"max_dim": 4}, "ksir": {"max_dim": 4}}
+    methods = small(TABLE3.methods, settings)
+    return replace(TABLE3, design=TABLE3.design | changed, methods=methods)
 
 
 class Deadly(Experiment):

@@ -25,7 +25,6 @@ from .fingerprint import code_hash, scope
 
 __all__ = [
     "EXPERIMENTS",
-    "PROFILES",
     "Cell",
     "Experiment",
     "Method",
@@ -45,7 +44,7 @@ EXPERIMENTS = {
     "theory": "rates",
 }
 """Names of the experiments, and the module that declares each under its name in capitals."""
-PROFILES = ("smoke", "laptop", "paper")
+_PROFILES = ("smoke", "laptop", "paper")
 Cell = tuple[Any, ...]
 _NETWORKS = ("denoising", "mlp", "score-network")  # families that train in single precision
 
@@ -351,7 +350,7 @@ class Experiment:
         >>> len(find_experiment("table1").cells()), len(find_experiment("table2").cells())
         (16000, 12000)
         """
-        check_choice(profile, "profile", PROFILES)
+        check_choice(profile, "profile", _PROFILES)
         only = dict(only or {})
         for name in only:
             check_choice(name, "a filter's name", self.keys)

@@ -29,7 +29,6 @@ __all__ = [
     "THEORY",
     "Rate",
     "load_studies",
-    "measure",
     "rate_of",
     "rates_table",
     "shares_table",
@@ -42,7 +41,7 @@ STUDIES = read_methods("studies.toml")
 """All studies by name."""
 
 
-def measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
+def _measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
     """Measure cells of one family, size and repetition, which share data and fits.
 
     None of them has a reason to fail, so that an exception is a defect and ends the run.
@@ -161,7 +160,7 @@ THEORY = Experiment(
     by="study",
     values={"value": float, "score_error": float},
     methods=STUDIES,
-    measure=measure,
+    measure=_measure,
     families={
         "identity": _identity,
         "score-kernel": _score_kernel,

@@ -30,7 +30,7 @@ from .experiment import Cell, Experiment, Method, Row, attempt, read_methods
 from .fingerprint import code_hash
 from .store import atomic_write
 
-__all__ = ["PAPER_METHODS", "TABLE1", "TABLE2", "SharedScore", "measure"]
+__all__ = ["PAPER_METHODS", "TABLE1", "TABLE2", "SharedScore"]
 
 
 class SharedScore:
@@ -139,7 +139,7 @@ class _Task(NamedTuple):
         return stream_seed(BASE_SEED + self.rep, name, self.law, self.n, self.r)
 
 
-def measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
+def _measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
     """Measure cells that share a score fit; what fails is recorded with its reason."""
     known: dict[str, NDArray] = {}
     draw = lru_cache(maxsize=1)(simulate)
@@ -299,7 +299,7 @@ TABLE1 = Experiment(
     fixed={"r": 3},
     values={"distance": float},
     methods=_METHODS,
-    measure=measure,
+    measure=_measure,
     families={
         "tikhonov": _tikhonov,
         "denoising": _denoising,

@@ -38,10 +38,10 @@ from .patchseq import (
 )
 from .simulations import PAPER_METHODS, SharedScore
 
-__all__ = ["TABLE3", "measure"]
+__all__ = ["TABLE3"]
 
 
-def measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
+def _measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
     """Measure cells of one repetition and train ratio; what fails is recorded with its reason.
 
     Score fits are shared inside the group, which needs no folder of them.
@@ -220,7 +220,7 @@ TABLE3 = Experiment(
     },
     trailing=("mse_rhat_honest", "mse_r10_honest"),
     methods=_METHODS,
-    measure=measure,
+    measure=_measure,
     families={
         "csopg": _csopg,
         "ksir": _ksir,
