@@ -142,8 +142,9 @@ def _fit(options: argparse.Namespace) -> int:
         seed=options.seed,
         progress=not options.quiet,
     )
+    verdict = analysis.verdict
     page = write_report(analysis, options.out)[0]  # first: who reads the output may stop early
-    print(analysis.verdict)
+    print(verdict)
     print(f"written to {page}")
     return 0
 

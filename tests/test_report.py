@@ -20,9 +20,17 @@ from steinsdr.__main__ import main
 from steinsdr.moments import SteinDiagnostics
 from steinsdr.plotting import plot_spectrum
 from steinsdr.report import analyze, read_table
-from steinsdr.report.figures import plot_comparison, plot_loadings, plot_summaries
 from steinsdr.report.rules import describe, explained_by_others, unevenness
-from steinsdr.report.write import FIGURES, _number, page, summary, write_report
+from steinsdr.report.write import (
+    FIGURES,
+    _number,
+    page,
+    plot_comparison,
+    plot_loadings,
+    plot_summaries,
+    summary,
+    write_report,
+)
 
 
 def simulated(rng, n=200, noise=0.5):

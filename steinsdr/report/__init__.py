@@ -2,15 +2,15 @@
 
 :func:`read_table` turns a file into predictors and responses or says what is wrong with it;
 :func:`analyze` fits, resamples and compares; the result's :class:`Verdict` says in plain words what
-the numbers allow. :mod:`steinsdr.report.figures` draws them, :mod:`steinsdr.report.write` writes
-the report that ``python -m steinsdr fit`` makes. Only these last two import matplotlib.
+the numbers allow. :mod:`steinsdr.report.write` draws them and writes the report that
+``python -m steinsdr fit`` makes. It alone imports matplotlib.
 """
 
 from .._base import needs_extra
 
 with needs_extra("report", "steinsdr.report"):
-    from .fit import Analysis, Reduction, analyze
+    from .fit import Reduction, analyze
     from .read import Table, read_table
-    from .rules import Verdict
+    from .rules import Analysis, Verdict
 
 __all__ = ["Analysis", "Reduction", "Table", "Verdict", "analyze", "read_table"]

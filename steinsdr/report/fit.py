@@ -1,14 +1,12 @@
-"""Fit a table: SteinSDR in coordinates that suit its columns, and what is known about the fit."""
+"""Fit a table: SteinSDR in coordinates that suit its columns, then resample and compare."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -25,7 +23,7 @@ from .._base import (
     split_labeled,
 )
 from ..estimator import SteinSDR
-from ..moments import SteinDiagnostics, stein_diagnostics
+from ..moments import stein_diagnostics
 from ..rank import (
     AdaptiveRank,
     RankSelection,
@@ -36,12 +34,12 @@ from ..rank import (
 )
 from ..scores import TikhonovScore
 from ..scores.tikhonov import TikhonovScoreCV
-from .bootstrap import Bootstrap, bootstrap
-from .comparison import Comparison, compare
+from .bootstrap import bootstrap
+from .comparison import compare
 from .read import Table
-from .rules import Verdict, describe, judge
+from .rules import Analysis
 
-__all__ = ["Analysis", "Reduction", "analyze"]
+__all__ = ["Reduction", "analyze"]
 
 WHITEN_ROWS = 10  # rows per predictor from which "auto" whitens
 THIN = 1e-3  # of the largest spread; a thinner direction is often rounding: deg C beside deg F
@@ -204,97 +202,6 @@ class Reduction(DirectionTransformer):
         return self.coordinates_[0].transform(points) @ self.loadings_
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """A fit and what is known about it.
-
-    Attributes
-    ----------
-    table : Table
-    reduction : Reduction
-        The fit on all rows.
-    diagnostics : SteinDiagnostics
-        Stein's lemma applied to the predictors themselves.
-    spectrum : RankSelection
-        Singular values with their permutation null, and the number of directions that was used.
-    comparison : Comparison
-    bootstrap : Bootstrap or None
-    settings : dict
-        What was asked for.
-    """
-
-    table: Table
-    reduction: Reduction
-    diagnostics: SteinDiagnostics
-    spectrum: RankSelection
-    comparison: Comparison
-    bootstrap: Bootstrap | None
-    settings: dict[str, Any]
-
-    @cached_property
-    def predictors(self) -> pd.DataFrame:
-        """One row per predictor, see :func:`steinsdr.report.rules.describe`."""
-        return describe(self.table.X)
-
-    @property
-    def pvalues(self) -> NDArray:
-        """For each k the share of permutations whose k-th singular value is as large, (k,)."""
-        null, values = np.asarray(self.spectrum.null), self.spectrum.singular_values
-        return (1 + (null >= values).sum(axis=0)) / (1 + len(null))
-
-    @cached_property
-    def verdict(self) -> Verdict:
-        """What the numbers allow, see :func:`steinsdr.report.rules.judge`."""
-        return judge(
-            self.table,
-            self.predictors,
-            self.reduction,
-            self.diagnostics,
-            self.spectrum,
-            self.pvalues,
-            self.comparison,
-            self.bootstrap,
-        )
-
-    @property
-    def n_components(self) -> int:
-        """Number of directions."""
-        return self.reduction.loadings_.shape[1]
-
-    @property
-    def directions(self) -> list[str]:
-        """Names of the directions."""
-        return [f"direction {k + 1}" for k in range(self.n_components)]
-
-    def reduced(self) -> pd.DataFrame:
-        """Return the reduced predictors of all rows, labeled first, indexed by file and row."""
-        X = pd.concat([self.table.X, self.table.X_unlabeled])
-        Z = pd.DataFrame(self.reduction.transform(X), X.index, self.directions)
-        Z.insert(0, "labeled", np.arange(len(X)) < len(self.table.X))
-        return Z
-
-    def loadings(self) -> pd.DataFrame:
-        """Return one row per direction and predictor, with intervals if there was a bootstrap.
-
-        ``loading`` is the weight of the standardized predictor, ``correlation`` the predictor's
-        correlation with the direction over the labeled rows.
-        """
-        X, Z = self.table.X.to_numpy(), self.reduction.transform(self.table.X)
-        p, r = self.reduction.loadings_.shape
-        columns = {
-            "loading": self.reduction.loadings_,
-            "correlation": np.corrcoef(X.T, Z.T)[:p, p:],
-        }
-        if self.bootstrap is not None:
-            columns |= {"low": self.bootstrap.low, "high": self.bootstrap.high}
-        scaler = self.reduction.coordinates_[0]
-        columns |= {"mean": np.tile(scaler.mean_, (r, 1)).T, "sd": np.tile(scaler.scale_, (r, 1)).T}
-        index = pd.MultiIndex.from_product(
-            [self.directions, self.table.X.columns], names=["direction", "predictor"]
-        )
-        return pd.DataFrame({name: value.T.ravel() for name, value in columns.items()}, index)
-
-
 def analyze(
     table: Table,
     *,
@@ -335,6 +242,7 @@ def analyze(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from steinsdr.report import read_table
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((120, 4))

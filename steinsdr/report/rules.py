@@ -1,12 +1,13 @@
-"""What the numbers allow, in plain words: one table of rules, each a test, a text and advice."""
+"""An analysis, and what its numbers allow in plain words: a table of rules applied to facts."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+import tomllib
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import NamedTuple
+from functools import cached_property
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,14 @@ from .bootstrap import Bootstrap
 from .comparison import METHODS, Comparison
 from .read import Table, listed
 
-__all__ = ["Finding", "Verdict", "describe", "explained_by_others", "judge", "unevenness"]
+__all__ = [
+    "Analysis",
+    "Finding",
+    "Verdict",
+    "describe",
+    "explained_by_others",
+    "unevenness",
+]
 
 FEW_VALUES = 10  # distinct values up to which a column counts as discrete
 LARGE_SHARE = 0.2  # share of the rows that one value may hold
@@ -198,180 +206,111 @@ def unevenness(diagnostics: SteinDiagnostics) -> float:
     return float(distance / abs(slope)) if slope else float("inf")
 
 
-class _Rule(NamedTuple):
-    """A test on the facts, and what to say if it holds; with advice it is a finding."""
+@dataclass(frozen=True)
+class Analysis:
+    """A fit and what is known about it.
 
-    kind: str
-    applies: Callable[[SimpleNamespace], object]
-    text: str
-    advice: str = ""
+    Attributes
+    ----------
+    table : Table
+    reduction : steinsdr.report.Reduction
+        The fit on all rows.
+    diagnostics : SteinDiagnostics
+        Stein's lemma applied to the predictors themselves.
+    spectrum : RankSelection
+        Singular values with their permutation null, and the number of directions that was used.
+    comparison : Comparison
+    bootstrap : Bootstrap or None
+    settings : dict
+        What was asked for.
+    """
 
+    table: Table
+    reduction: BaseEstimator
+    diagnostics: SteinDiagnostics
+    spectrum: RankSelection
+    comparison: Comparison
+    bootstrap: Bootstrap | None
+    settings: dict[str, Any]
 
-# Placeholders are names of facts. Rules without advice are the sentences of the verdict.
-_RULES = (
-    _Rule(
-        "nothing",
-        lambda f: f.p_first > SIGNIFICANT,
-        "{size}: no direction stands out. {p_first:.0%} of the permutations of the responses give "
-        "a first singular value as large.",
-    ),
-    _Rule(
-        "relation",
-        lambda f: f.p_first <= SIGNIFICANT,
-        "{size}: {directions}{relation}.",
-    ),
-    _Rule(
-        "no prediction",
-        lambda f: max(f.r2_reduced, f.r2_all) < SOMETHING,
-        "On held-out rows neither the reduced predictors nor ridge regression on all {p} "
-        "predictors does better than the mean.",
-    ),
-    _Rule(
-        "prediction",
-        lambda f: max(f.r2_reduced, f.r2_all) >= SOMETHING,
-        "On held-out rows the reduced predictors explain {share_reduced} of the responses' "
-        "variance, ridge regression on all {p} predictors {share_all}: {difference} ({gap:+.2f}, "
-        "standard error {gap_error:.2f}).",
-    ),
-    _Rule(
-        "movement",
-        lambda f: f.resampled and f.chance > 0,
-        "Drawing the rows anew moves the subspace by {instability:.0%} of the distance to a random "
-        "one.",
-    ),
-    _Rule(
-        "loadings",
-        lambda f: f.resampled and not f.hopeless,
-        "{n_clear} of {n_loadings} loadings have an interval without zero{clearest}.",
-    ),
-    _Rule(
-        "unused rows",
-        lambda f: f.m and f.config == "sup",
-        "{unlabeled_rows} took no part: config sup learns the score from labeled rows alone. "
-        "Compare with config full.",
-    ),
-    _Rule(
-        "gaps",
-        lambda f: f.n_dropped > MANY_GAPS * f.n_rows,
-        "{n_dropped} of {n_rows} rows were dropped for their gaps, most of them in {gaps}.",
-        "Leave such columns out, or fill predictors first with an imputer that draws on the "
-        "others, such as sklearn.impute.IterativeImputer; the same value in every gap would "
-        "make a column discrete.",
-    ),
-    _Rule(
-        "discrete",
-        lambda f: f.discrete,
-        "{n_discrete} column(s) take few values, or one value in many rows: {discrete}.",
-        "Stein's lemma needs predictors with a density. Drop these columns, or fit within their "
-        "groups; their loadings mean little.",
-    ),
-    _Rule(
-        "heavy tails",
-        lambda f: f.heavy,
-        "{n_heavy} column(s) have heavy tails: {heavy}.",
-        "A logarithm or a root often helps; look for outliers first.",
-    ),
-    _Rule(
-        "collinear",
-        lambda f: f.collinear and not f.whitened,
-        "{n_collinear} column(s) are almost determined by the others: {collinear}.",
-        "Drop one of each such group, or whiten the predictors; do not read their loadings one by "
-        "one.",
-    ),
-    _Rule(
-        "collinear",
-        lambda f: f.collinear and f.whitened,
-        "{n_collinear} column(s) are almost determined by the others: {collinear}.",
-        "Whitening keeps the subspace well defined; do not read their loadings one by one.",
-    ),
-    _Rule(
-        "row number",
-        lambda f: f.counter,
-        "{counter} numbers the rows.",
-        "Drop it unless the order of the rows matters.",
-    ),
-    _Rule(
-        "few rows",
-        lambda f: f.n < ROWS_PER_PREDICTOR * f.p,
-        "There are {n} labeled rows for {p} predictors.",
-        "Expect wide intervals. Drop predictors that cannot matter, or add rows; unlabeled ones "
-        "help the score.",
-    ),
-    _Rule(
-        "score",
-        lambda f: not SLOPE[0] <= f.slope <= SLOPE[1] or f.uneven > UNEVEN or f.mean > MEAN,
-        "The estimated score misses what every score satisfies: the average diagonal of E[s x'] is "
-        "{slope:.2f} (target 1), its distance from a multiple of the identity {uneven:.2f} and the "
-        "largest mean {mean:.2f} (targets 0).",
-        "Transform skewed columns, drop discrete ones, or add unlabeled rows and use config full."
-        "{whiten_too}",
-    ),
-    _Rule(
-        "rank",
-        lambda f: f.p_first > SIGNIFICANT,
-        "Singular values no larger than under permuted responses: {n_noise} of the {r} used.",
-        "Columns may be nearly collinear: whiten them, given enough rows. Or links may be even "
-        "(a U shape), which this method does not see: try steinsdr.baselines.CSOPG.",
-    ),
-    _Rule(
-        "rank",
-        lambda f: f.n_noise and f.p_first <= SIGNIFICANT,
-        "Singular values no larger than under permuted responses: {n_noise} of the {r} used.",
-        "Ask for fewer directions.",
-    ),
-    _Rule(
-        "competitor",
-        lambda f: f.better,
-        "Better on held-out rows than SteinSDR ({r2_reduced:.2f}): {better}.",
-        "Ask for more directions, or use the better method.",
-    ),
-    _Rule(
-        "stability",
-        lambda f: f.instability > LOOSE,
-        "Drawing the rows anew moves the subspace by {instability:.0%} of the distance to a random "
-        "one.",
-        "Ask for fewer directions, drop predictors, or collect more rows.",
-    ),
-    _Rule(
-        "turning",
-        lambda f: f.mixed and f.instability <= LOOSE,
-        "Directions {mixed} are determined only together.",
-        "Read them as a {span}: what they span is determined, each of them is not.",
-    ),
-)
+    @cached_property
+    def predictors(self) -> pd.DataFrame:
+        """One row per predictor, see :func:`describe`."""
+        return describe(self.table.X)
+
+    @property
+    def pvalues(self) -> NDArray:
+        """For each k the share of permutations whose k-th singular value is as large, (k,)."""
+        null, values = np.asarray(self.spectrum.null), self.spectrum.singular_values
+        return (1 + (null >= values).sum(axis=0)) / (1 + len(null))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the numbers allow, by the rules of ``rules.toml``."""
+        return _judge(self)
+
+    @property
+    def n_components(self) -> int:
+        """Number of directions."""
+        return self.reduction.loadings_.shape[1]
+
+    @property
+    def directions(self) -> list[str]:
+        """Names of the directions."""
+        return [f"direction {k + 1}" for k in range(self.n_components)]
+
+    def reduced(self) -> pd.DataFrame:
+        """Return the reduced predictors of all rows, labeled first, indexed by file and row."""
+        X = pd.concat([self.table.X, self.table.X_unlabeled])
+        Z = pd.DataFrame(self.reduction.transform(X), X.index, self.directions)
+        Z.insert(0, "labeled", np.arange(len(X)) < len(self.table.X))
+        return Z
+
+    def loadings(self) -> pd.DataFrame:
+        """Return one row per direction and predictor, with intervals if there was a bootstrap.
+
+        ``loading`` is the weight of the standardized predictor, ``correlation`` the predictor's
+        correlation with the direction over the labeled rows.
+        """
+        X, Z = self.table.X.to_numpy(), self.reduction.transform(self.table.X)
+        p, r = self.reduction.loadings_.shape
+        columns = {
+            "loading": self.reduction.loadings_,
+            "correlation": np.corrcoef(X.T, Z.T)[:p, p:],
+        }
+        if self.bootstrap is not None:
+            columns |= {"low": self.bootstrap.low, "high": self.bootstrap.high}
+        scaler = self.reduction.coordinates_[0]
+        columns |= {"mean": np.tile(scaler.mean_, (r, 1)).T, "sd": np.tile(scaler.scale_, (r, 1)).T}
+        index = pd.MultiIndex.from_product(
+            [self.directions, self.table.X.columns], names=["direction", "predictor"]
+        )
+        return pd.DataFrame({name: value.T.ravel() for name, value in columns.items()}, index)
 
 
-def judge(
-    table: Table,
-    predictors: pd.DataFrame,
-    reduction: BaseEstimator,
-    diagnostics: SteinDiagnostics,
-    spectrum: RankSelection,
-    pvalues: NDArray,
-    comparison: Comparison,
-    resampled: Bootstrap | None,
-) -> Verdict:
-    """Apply the rules to the parts of a :class:`steinsdr.report.Analysis`.
+def _judge(analysis: Analysis) -> Verdict:
+    """Apply the rules of ``rules.toml`` to an analysis.
 
     Not usable: the first singular value is no larger than under permuted responses, the reduced
     predictors predict nothing, or resampled subspaces are nearly random. With care: any finding
     about the data, the score, the rank, the stability or a better competitor. Usable: none.
     """
-    f = SimpleNamespace(
-        **_data_facts(table, predictors),
-        **_fit_facts(reduction, diagnostics, spectrum, pvalues),
-        **_prediction_facts(comparison),
-        **_resampling_facts(resampled, reduction.loadings_, list(table.X.columns)),
-    )
-    gain, error = comparison.difference("SteinSDR", "mean")
-    f.hopeless = f.p_first > SIGNIFICANT or gain < error or f.instability > UNDETERMINED
+    text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
+    facts = _fit_facts(analysis) | _data_facts(analysis) | _prediction_facts(analysis.comparison)
+    facts |= _resampling_facts(analysis)
+    hopeless = facts["nothing_stands_out"] or facts["no_gain"] or facts["undetermined"]
+    facts["loadings_matter"] = analysis.bootstrap is not None and not hopeless
     said = [
-        Finding(rule.kind, rule.text.format(**vars(f)), rule.advice.format(**vars(f)))
-        for rule in _RULES
-        if rule.applies(f)
+        Finding(
+            rule.get("kind", rule["when"]),
+            rule["text"].format(**facts),
+            rule.get("advice", "").format(**facts),
+        )
+        for rule in tomllib.loads(text)["rule"]
+        if facts[rule["when"]]
     ]
     findings = tuple(finding for finding in said if finding.advice)
-    level = "not usable" if f.hopeless else "with care" if findings else "usable"
+    level = "not usable" if hopeless else "with care" if findings else "usable"
     return Verdict(level, tuple(s.text for s in said if not s.advice), findings)
 
 
@@ -379,64 +318,82 @@ def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" + ("" if number == 1 else "s")
 
 
-def _data_facts(table: Table, predictors: pd.DataFrame) -> dict[str, object]:
+def _data_facts(analysis: Analysis) -> dict[str, Any]:
+    table, predictors = analysis.table, analysis.predictors
     (n, p), m = table.X.shape, len(table.X_unlabeled)
-    size = f"{_count(n, 'row')}, {_count(p, 'predictor')}, {_count(table.Y.shape[1], 'response')}"
-    facts = {"n": n, "p": p, "m": m, "size": size, "unlabeled_rows": _count(m, "unlabeled row")}
-    gaps = ", ".join(f"{name!r} ({count})" for name, count in list(table.gaps.items())[:3])
-    facts |= {"n_rows": table.n_rows, "n_dropped": table.n_dropped, "gaps": gaps}
+    facts: dict[str, Any] = {
+        "n": n,
+        "p": p,
+        "size": f"{_count(n, 'row')}, {_count(p, 'predictor')}, "
+        + _count(table.Y.shape[1], "response"),
+        "few_rows": n < ROWS_PER_PREDICTOR * p,
+        "unused_rows": m and analysis.reduction.config == "sup",
+        "unlabeled_rows": _count(m, "unlabeled row"),
+        "n_rows": table.n_rows,
+        "n_dropped": table.n_dropped,
+        "many_gaps": table.n_dropped > MANY_GAPS * table.n_rows,
+        "gaps": ", ".join(f"{name!r} ({k})" for name, k in list(table.gaps.items())[:3]),
+    }
     for remark in ("discrete", "heavy", "collinear", "counter"):
         names = predictors.index[predictors["remarks"].str.contains(remark)]
         facts |= {remark: listed(names), f"n_{remark}": len(names)}
+    whitened = analysis.reduction.scale_ == "whiten"
+    facts["collinear_whitened"] = facts["collinear"] and whitened
+    facts["collinear_standardized"] = facts["collinear"] and not whitened
     return facts
 
 
-def _fit_facts(
-    reduction: BaseEstimator,
-    diagnostics: SteinDiagnostics,
-    spectrum: RankSelection,
-    pvalues: NDArray,
-) -> dict[str, object]:
-    one, uneven = spectrum.rank == 1, unevenness(diagnostics)
-    whiten_too = reduction.scale_ == "standardize" and uneven > UNEVEN
+def _fit_facts(analysis: Analysis) -> dict[str, Any]:
+    diagnostics, pvalues, r = analysis.diagnostics, analysis.pvalues, analysis.spectrum.rank
+    slope, uneven = diagnostics.slope, unevenness(diagnostics)
+    mean = float(np.abs(diagnostics.mean).max())
+    whiten_too = analysis.reduction.scale_ == "standardize" and uneven > UNEVEN
+    noise = pvalues[:r] > SIGNIFICANT
     relations = {
         "given": ", as asked for",
-        "energy": f" {'holds' if one else 'hold'} 95% of the squared singular values",
-        "permutation": f" {'rises' if one else 'rise'} above what permuted responses give",
+        "energy": f" {'holds' if r == 1 else 'hold'} 95% of the squared singular values",
+        "permutation": f" {'rises' if r == 1 else 'rise'} above what permuted responses give",
     }
     return {
-        "whitened": reduction.scale_ == "whiten",
-        "config": reduction.config,
-        "r": spectrum.rank,
-        "directions": _count(spectrum.rank, "direction"),
-        "relation": relations[spectrum.method],
+        "r": r,
+        "directions": _count(r, "direction"),
+        "relation": relations[analysis.spectrum.method],
         "p_first": pvalues[0],
-        "n_noise": int(np.sum(pvalues[: spectrum.rank] > SIGNIFICANT)),
-        "slope": diagnostics.slope,
+        "n_noise": int(noise.sum()),
+        "nothing_stands_out": noise[0],
+        "something_stands_out": not noise[0],
+        "too_many": noise.any() and not noise[0],
+        "slope": slope,
         "uneven": uneven,
+        "mean": mean,
+        "wrong_score": not SLOPE[0] <= slope <= SLOPE[1] or uneven > UNEVEN or mean > MEAN,
         "whiten_too": " With correlated columns and enough rows, whiten." if whiten_too else "",
-        "mean": float(np.abs(diagnostics.mean).max()),
     }
 
 
-def _prediction_facts(comparison: Comparison) -> dict[str, object]:
+def _prediction_facts(comparison: Comparison) -> dict[str, Any]:
     overall, better = comparison.mean_r2, []
     for name in METHODS[1:]:
         gap, error = comparison.difference(name, "SteinSDR")
         gain, noise = comparison.difference(name, "mean")
         if gap > max(CLEAR * error, RELEVANT) and gain > CLEAR * noise:
             better.append(f"{name} ({overall[name]:.2f})")
-    r2 = {"reduced": overall["SteinSDR"], "all": overall["all predictors"]}
+    reduced, everything = overall["SteinSDR"], overall["all predictors"]
+    shares = [
+        f"{r2:.0%}" if r2 >= SOMETHING else f"nothing (R² {r2:.2f})" for r2 in (reduced, everything)
+    ]
     gap, error = comparison.difference("SteinSDR", "all predictors")
     difference = f"clearly {'more' if gap > 0 else 'less'}"
     if abs(gap) <= max(CLEAR * error, SOMETHING):
         difference = "no clear difference"
+    gain, noise = comparison.difference("SteinSDR", "mean")
     return {
-        **{f"r2_{key}": value for key, value in r2.items()},
-        **{
-            f"share_{key}": f"{value:.0%}" if value >= SOMETHING else f"nothing (R² {value:.2f})"
-            for key, value in r2.items()
-        },
+        "predicts_something": max(reduced, everything) >= SOMETHING,
+        "predicts_nothing": max(reduced, everything) < SOMETHING,
+        "no_gain": gain < noise,
+        "r2_reduced": reduced,
+        "share_reduced": shares[0],
+        "share_all": shares[1],
         "gap": gap,
         "gap_error": error,
         "difference": difference,
@@ -444,29 +401,28 @@ def _prediction_facts(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def _resampling_facts(
-    resampled: Bootstrap | None, loadings: NDArray, names: list[str]
-) -> dict[str, object]:
+def _resampling_facts(analysis: Analysis) -> dict[str, Any]:
+    resampled = analysis.bootstrap
     if resampled is None:
-        return {"resampled": False, "instability": 0.0, "mixed": ""}
+        return dict.fromkeys(("can_move", "loose", "undetermined", "turning"), False)
     clear = (resampled.low > 0) | (resampled.high < 0)
-    size = np.where(clear, np.abs(loadings), 0.0).max(axis=1)
-    largest = [names[j] for j in np.argsort(-size, kind="stable")[:3] if size[j] > 0]
+    size = np.where(clear, np.abs(analysis.reduction.loadings_), 0.0).max(axis=1)
+    order = np.argsort(-size, kind="stable")[:3]
+    largest = [analysis.table.X.columns[j] for j in order if size[j] > 0]
     # Noise from outside the subspace makes both means smaller; a turn inside it only the first.
     kept = resampled.cosines.mean(axis=0) / resampled.products.mean(axis=0)
-    mixed, span = "", ""
-    if len(kept) > 1 and kept.min() < TOGETHER:
-        number = max(2, int((kept < TOGETHER).sum()))  # none turns alone
-        *rest, last = (1 + np.sort(np.argsort(kept)[:number])).tolist()
-        mixed = f"{', '.join(map(str, rest))} and {last}"
-        span = "plane" if number == 2 else "space"
+    number = max(2, int((kept < TOGETHER).sum()))  # none turns alone
+    *rest, last = (1 + np.sort(np.argsort(kept)[:number])).tolist()
+    loose = resampled.instability > LOOSE
     return {
-        "resampled": True,
-        "chance": resampled.chance,
+        "can_move": resampled.chance > 0,
         "instability": resampled.instability,
+        "loose": loose,
+        "undetermined": resampled.instability > UNDETERMINED,
         "n_clear": int(clear.sum()),
         "n_loadings": clear.size,
         "clearest": f", the largest of them those of {listed(largest)}" if largest else "",
-        "mixed": mixed,
-        "span": span,
+        "turning": not loose and len(kept) > 1 and kept.min() < TOGETHER,
+        "mixed": f"{', '.join(map(str, rest))} and {last}",
+        "span": "plane" if number == 2 else "space",
     }
