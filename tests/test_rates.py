@@ -52,8 +52,8 @@ def test_paper_profile_has_each_study_at_its_sizes_and_repetitions():
 
 @pytest.mark.parametrize("family", ["score-kernel", "floor-kernel"])
 def test_centres_that_the_kernel_draws_follow_from_the_key(family, monkeypatch):
-    monkeypatch.setattr("steinsdr.scores.tikhonov.AUTO_EXACT", 50)
-    monkeypatch.setattr("steinsdr.scores.tikhonov.AUTO_CENTERS", 20)
+    monkeypatch.setattr("steinsdr.scores.tikhonov._AUTO_EXACT", 50)
+    monkeypatch.setattr("steinsdr.scores.tikhonov._AUTO_CENTERS", 20)
     cells = [(*SMALL[family], 0)]
     assert computed(THEORY, cells) == computed(THEORY, cells)
 
