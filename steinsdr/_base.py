@@ -1,29 +1,22 @@
-"""What every storey shares: checks of input, advice on missing packages, a base class.
+"""What every storey shares: checks of input, and advice on missing packages.
 
 Every error names the argument, what was found and what was expected.
 """
 
 from __future__ import annotations
 
-import inspect
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
-
-if TYPE_CHECKING:
-    from .rank import RankRule, RankSelection
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_array
 
 __all__ = [
-    "DirectionTransformer",
     "InstanceWith",
     "SequenceOf",
     "check_choice",
@@ -293,83 +286,3 @@ def mean_and_scale(X: NDArray, standardize: bool = True) -> tuple[NDArray, NDArr
     if not standardize:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
     return X.mean(axis=0), X.std(axis=0)
-
-
-class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A transformer x -> components_ @ x with orthonormal rows ``components_`` (r, p)."""
-
-    n_components: int | Literal["auto"]
-    rank: str | RankRule
-    components_: NDArray
-    n_components_: int
-    rank_: RankSelection | None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "rank": [StrOptions({"adaptive"}), InstanceWith("select")],
-        "random_state": ["random_state"],
-    }
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        r"""Return the reduced predictors :math:`\hat B^\top x`, shape (n, r)."""
-        check_is_fitted(self, "components_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        return points @ self.components_.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.components_.shape[0]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
-
-    def _check_complete(
-        self, X: ArrayLike, Y: ArrayLike, *, min_rows: int
-    ) -> tuple[NDArray, NDArray]:
-        """Return X (n, p) and Y (n, q) without NaN, each with a column that varies."""
-        # One memory order, so that a frame and its array agree to the last bit.
-        points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=min_rows)
-        responses = check_responses(Y, n_rows=len(points))
-        n_missing = int(np.isnan(responses).any(axis=1).sum())
-        if n_missing:
-            raise ValueError(
-                f"y has {n_missing} row(s) with NaN; this method uses no unlabeled points, "
-                "so leave those rows out of X and y."
-            )
-        for name, array in (("X", points), ("y", responses)):
-            with np.errstate(over="ignore"):
-                if not np.isfinite(np.square(array).sum()):
-                    raise ValueError(
-                        f"{name} holds values too large for a finite variance; rescale its columns."
-                    )
-            if not varying_columns(array).any():
-                raise ValueError(
-                    f"{name} has {array.shape[1]} column(s), all constant; at least one must vary."
-                )
-        return points, responses
-
-    def _check_limit(self, limit: int, why: str) -> None:
-        """Raise if ``n_components`` exceeds ``limit``, the largest dimension for reason ``why``."""
-        if self.n_components != "auto" and self.n_components > limit:
-            raise ValueError(f"n_components={self.n_components}; expected at most {limit}, {why}.")
-
-    def _select_dimension(self, rule: RankRule, matrix: NDArray, *, limit: int, **data: Any) -> int:
-        """Return ``n_components``, or by ``rule`` the rank of ``matrix``; set ``rank_``.
-
-        ``data`` is what the rule is given beside the matrix. The rank is between 1 and ``limit``.
-        """
-        self.rank_ = None
-        if self.n_components != "auto":
-            return int(self.n_components)
-        try:
-            inspect.signature(rule.select).bind(matrix, **data)
-        except TypeError as error:
-            raise ValueError(
-                f"rank={rule!r} does not fit {type(self).__name__}, which has {', '.join(data)} "
-                f"for its select method ({error})."
-            ) from error
-        self.rank_ = rule.select(matrix, **data)
-        return int(np.clip(self.rank_.rank, 1, limit))

@@ -16,7 +16,6 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._base import (
-    DirectionTransformer,
     InstanceWith,
     check_matrix,
     check_not_constant,
@@ -26,10 +25,10 @@ from ._base import (
     varying_columns,
 )
 from .moments import cross_moment
-from .rank import AdaptiveRank, RankRule
+from .rank import AdaptiveRank, DirectionTransformer, RankRule
 from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
 
-__all__ = ["CONFIGS", "LabeledOnly", "SteinSDR"]
+__all__ = ["LabeledOnly", "SteinSDR"]
 
 CONFIGS = ("sup", "split", "full")
 _SCORES = {"tikhonov": TikhonovScore, "denoising": DenoisingScore}

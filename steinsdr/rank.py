@@ -4,32 +4,37 @@ Algorithm 1 counts the singular values of :math:`\hat M` above a constant. Algor
 tails of x. Under light tails it keeps the leading singular values that exceed a quantile of their
 permutation null, under heavy tails as many as reach a share of the energy. Algorithm 4 does the
 like with a network's weights. Algorithm 3, that of sliced inverse regression, uses the same parts
-(:mod:`steinsdr.baselines`).
+(:mod:`steinsdr.baselines`). :class:`DirectionTransformer` is the base of every estimator whose
+dimension such a rule can select.
 """
 
 from __future__ import annotations
 
+import inspect
+import numbers
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._base import check_matrix, check_same_rows, varying_columns
+from ._base import InstanceWith, check_matrix, check_responses, check_same_rows, varying_columns
 
 __all__ = [
     "KURTOSIS_LIMIT",
     "SKEWNESS_LIMIT",
     "AdaptiveRank",
+    "DirectionTransformer",
     "DominanceRank",
     "HardThreshold",
     "RankRule",
     "RankSelection",
-    "TailCheck",
     "cumulative_energy",
     "energy_rank",
     "leading_singular_values",
@@ -413,3 +418,83 @@ class DominanceRank(BaseEstimator):
             return RankSelection(1, "dominance", values, energy, tails=tails)
         rank = energy_rank(values, self.energy_heavy if heavy else self.energy_light)
         return RankSelection(rank, "energy", values, energy, tails=tails)
+
+
+class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A transformer x -> components_ @ x with orthonormal rows ``components_`` (r, p)."""
+
+    n_components: int | Literal["auto"]
+    rank: str | RankRule
+    components_: NDArray
+    n_components_: int
+    rank_: RankSelection | None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(numbers.Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "rank": [StrOptions({"adaptive"}), InstanceWith("select")],
+        "random_state": ["random_state"],
+    }
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        r"""Return the reduced predictors :math:`\hat B^\top x`, shape (n, r)."""
+        check_is_fitted(self, "components_")
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        return points @ self.components_.T
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_complete(
+        self, X: ArrayLike, Y: ArrayLike, *, min_rows: int
+    ) -> tuple[NDArray, NDArray]:
+        """Return X (n, p) and Y (n, q) without NaN, each with a column that varies."""
+        # One memory order, so that a frame and its array agree to the last bit.
+        points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=min_rows)
+        responses = check_responses(Y, n_rows=len(points))
+        n_missing = int(np.isnan(responses).any(axis=1).sum())
+        if n_missing:
+            raise ValueError(
+                f"y has {n_missing} row(s) with NaN; this method uses no unlabeled points, "
+                "so leave those rows out of X and y."
+            )
+        for name, array in (("X", points), ("y", responses)):
+            with np.errstate(over="ignore"):
+                if not np.isfinite(np.square(array).sum()):
+                    raise ValueError(
+                        f"{name} holds values too large for a finite variance; rescale its columns."
+                    )
+            if not varying_columns(array).any():
+                raise ValueError(
+                    f"{name} has {array.shape[1]} column(s), all constant; at least one must vary."
+                )
+        return points, responses
+
+    def _check_limit(self, limit: int, why: str) -> None:
+        """Raise if ``n_components`` exceeds ``limit``, the largest dimension for reason ``why``."""
+        if self.n_components != "auto" and self.n_components > limit:
+            raise ValueError(f"n_components={self.n_components}; expected at most {limit}, {why}.")
+
+    def _select_dimension(self, rule: RankRule, matrix: NDArray, *, limit: int, **data: Any) -> int:
+        """Return ``n_components``, or by ``rule`` the rank of ``matrix``; set ``rank_``.
+
+        ``data`` is what the rule is given beside the matrix. The rank is between 1 and ``limit``.
+        """
+        self.rank_ = None
+        if self.n_components != "auto":
+            return int(self.n_components)
+        try:
+            inspect.signature(rule.select).bind(matrix, **data)
+        except TypeError as error:
+            raise ValueError(
+                f"rank={rule!r} does not fit {type(self).__name__}, which has {', '.join(data)} "
+                f"for its select method ({error})."
+            ) from error
+        self.rank_ = rule.select(matrix, **data)
+        return int(np.clip(self.rank_.rank, 1, limit))

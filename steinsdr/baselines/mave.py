@@ -23,7 +23,8 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 
-from .._base import DirectionTransformer, varying_columns
+from .._base import varying_columns
+from ..rank import DirectionTransformer
 from ..subspace import orthonormalize
 
 __all__ = [

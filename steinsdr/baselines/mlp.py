@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 
-from .._base import DirectionTransformer, SequenceOf, needs_extra, varying_columns
-from ..rank import DominanceRank, RankRule
+from .._base import SequenceOf, needs_extra, varying_columns
+from ..rank import DirectionTransformer, DominanceRank, RankRule
 
 __all__ = ["MLPDirections"]
 

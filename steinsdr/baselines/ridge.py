@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import svd_flip
 
-from .._base import DirectionTransformer, SequenceOf, varying_columns
+from .._base import SequenceOf, varying_columns
 from ..moments import cross_moment
-from ..rank import AdaptiveRank, RankRule
+from ..rank import AdaptiveRank, DirectionTransformer, RankRule
 
 __all__ = ["RidgeDirections"]
 

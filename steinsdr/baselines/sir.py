@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 
-from .._base import DirectionTransformer, varying_columns
+from .._base import varying_columns
 from ..moments import cross_moment
-from ..rank import AdaptiveRank, RankRule
+from ..rank import AdaptiveRank, DirectionTransformer, RankRule
 from ..subspace import orthonormalize
 
 __all__ = ["SIR", "slice_indicators", "whiten"]

@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base import (
-    DirectionTransformer,
     check_integer,
     check_not_constant,
     check_numeric_columns,
@@ -26,6 +25,7 @@ from ..estimator import SteinSDR
 from ..moments import stein_diagnostics
 from ..rank import (
     AdaptiveRank,
+    DirectionTransformer,
     RankSelection,
     cumulative_energy,
     leading_singular_values,
