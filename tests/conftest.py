@@ -23,3 +23,14 @@ def reference_folder() -> Path:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240)
+
+
+@pytest.fixture(scope="session")
+def paper_cells(tmp_path_factory):
+    """The cells of the paper's tables, with the paper's own means and deviations as ours."""
+    from steinsdr.paper.ledger import Ledger
+
+    frame = Ledger.build(tmp_path_factory.mktemp("empty"), ROOT / "book" / "paper").cells
+    return frame.assign(
+        mean=frame["paper_mean"], sd=frame["paper_sd"], reps=100, z=0.0, verdict="agrees"
+    )

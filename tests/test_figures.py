@@ -10,7 +10,6 @@ from conftest import ROOT
 
 from steinsdr.moments import cross_moment
 from steinsdr.paper import figures
-from steinsdr.paper.ledger import Ledger
 from steinsdr.plotting import METHOD_STYLES
 from steinsdr.rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT
 
@@ -19,15 +18,6 @@ from steinsdr.rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT
 def close_figures():
     yield
     plt.close("all")
-
-
-@pytest.fixture(scope="module")
-def cells(tmp_path_factory):
-    """The paper's tables with the paper's own means as ours."""
-    frame = Ledger.build(tmp_path_factory.mktemp("empty"), ROOT / "book" / "paper").cells
-    return frame.assign(
-        mean=frame["paper_mean"], sd=frame["paper_sd"], reps=100, z=0.0, verdict="agrees"
-    )
 
 
 def stored(name):
@@ -48,8 +38,8 @@ def test_method_in_four_steps(seed):
 
 
 @pytest.mark.parametrize("table", ["table1", "table2"])
-def test_tables_show_every_law_and_method(cells, table):
-    fig = figures.plot_table(cells, table)
+def test_tables_show_every_law_and_method(paper_cells, table):
+    fig = figures.plot_table(paper_cells, table)
     assert len(fig.axes) == 4
     assert all(len(ax.get_lines()) == 10 for ax in fig.axes)
     points = [c for c in fig.axes[0].collections if len(c.get_offsets()) > 1]
@@ -60,8 +50,8 @@ def test_tables_show_every_law_and_method(cells, table):
     assert styles == [METHOD_STYLES[t.get_text()] for t in fig.legends[0].get_texts()]
 
 
-def test_agreement_outlines_what_differs(cells):
-    some = cells.copy()
+def test_agreement_outlines_what_differs(paper_cells):
+    some = paper_cells.copy()
     some.loc[some.index[0], "verdict"] = "differs"
     some.loc[some.index[1], "verdict"] = "missing"
     some.loc[some.index[2], "reps"] = 9
@@ -71,17 +61,17 @@ def test_agreement_outlines_what_differs(cells):
     assert [text.get_text() for text in ax.texts].count("(0.0)") == 1
 
 
-def test_table_3(cells):
-    extras = cells.iloc[:0].assign(measure=pd.Series(dtype=str))
-    fig = figures.plot_errors(cells, extras)
+def test_table_3(paper_cells):
+    extras = paper_cells.iloc[:0].assign(measure=pd.Series(dtype=str))
+    fig = figures.plot_errors(paper_cells, extras)
     assert [ax.get_title() for ax in fig.axes] == ["train ratio 0.6", "train ratio 0.8"]
-    part = cells.query("table == 'table3' and measure == 'mse_rhat' and train_ratio == 0.6")
+    part = paper_cells.query("table == 'table3' and measure == 'mse_rhat' and train_ratio == 0.6")
     np.testing.assert_allclose(
         fig.axes[0].lines[0].get_ydata(), part[part["method"] == "SIR"]["mean"]
     )
     # csOPG and KSIR are the ones above the upper edge, an arrow each.
     assert len(fig.axes[0].texts) == (part["mean"] > 0.9).sum() > 0
-    ax = figures.plot_ranks(cells).axes[0]
+    ax = figures.plot_ranks(paper_cells).axes[0]
     assert [label.get_text() for label in ax.get_xticklabels()] == list(dict.fromkeys(part.method))
 
 

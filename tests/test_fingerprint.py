@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -38,51 +39,38 @@ def package(monkeypatch):
         getattr(fingerprint_module, cached).cache_clear()
 
 
-def test_fingerprint_follows_names_across_modules(package):
+def test_fingerprint_follows_names_and_sees_no_layout_or_words(package):
     texts, hash_of = package
-    before = hash_of("one")
-    assert hash_of("one", base=texts["toy.base"].replace("3", "4")) != before, "a constant"
-    assert hash_of("one", base=texts["toy.base"].replace("<", ">")) != before, "a function"
-    assert hash_of("one", two="def two(x):\n    return -x\n") == before, "another family"
-    two = hash_of("two")
-    assert hash_of("two", base=texts["toy.base"].replace("3", "4")) == two, "imported, not used"
-
-
-def test_fingerprint_does_not_see_layout_or_words(package):
-    texts, hash_of = package
-    before = hash_of("one")
-    commented = texts["toy.base"].replace("def check(x):", "def check(x: int) -> bool:\n    'Doc.'")
-    assert hash_of("one", base="# why\n" + commented) == before
+    base, one, two = texts["toy.base"], hash_of("one"), hash_of("two")
+    assert hash_of("one", base=base.replace("3", "4")) != one, "a constant"
+    assert hash_of("one", base=base.replace("<", ">")) != one, "a function"
+    assert hash_of("one", two="def two(x):\n    return -x\n") == one, "another family"
+    assert hash_of("two", base=base.replace("3", "4")) == two, "imported, not used"
+    commented = base.replace("def check(x):", "def check(x: int) -> bool:\n    'Doc.'")
+    assert hash_of("one", base="# why\n" + commented) == one
     moved = "def check(x):\n    return x < LIMIT\n\n\nfrom .two import LIMIT\n"
-    assert hash_of("one", base=moved, two="LIMIT = 3\n") == before
+    assert hash_of("one", base=moved, two="LIMIT = 3\n") == one
 
 
 def test_fingerprint_is_that_of_the_code_at_the_start(tmp_path):
     """Work on the files while a run goes on changes neither its hashes nor its code."""
-    package, root = tmp_path / "steinsdr", "steinsdr.baselines.sir:SIR"
-    for name, text in fingerprint_module._TEXTS.items():  # not the files, which may have changed
-        parts = name.split(".")
-        packages = [other for other in fingerprint_module._TEXTS if other.startswith(f"{name}.")]
-        path = tmp_path.joinpath(*parts, "__init__") if packages else tmp_path.joinpath(*parts)
-        path = path.with_suffix(".py")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    root = "steinsdr.baselines.sir:SIR"
+    shutil.copytree(fingerprint_module.PACKAGE, tmp_path / "steinsdr")
     code = (
-        "from pathlib import Path\n"
         "import steinsdr\n"
         "from steinsdr.paper.fingerprint import PACKAGE, code_hash\n"
-        f"assert PACKAGE == Path({str(package)!r}), PACKAGE\n"
         "path = PACKAGE / 'baselines' / 'sir.py'\n"
         "path.write_text(path.read_text().replace('class SIR(D', 'class SIR(str, D'))\n"
-        f"print(code_hash([{root!r}]))\n"
+        f"print(PACKAGE.parent, code_hash([{root!r}]))\n"
     )
     command = [sys.executable, "-c", code]
-    now, later = (
-        subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout.strip()
+    (place, now), (_, later) = (
+        subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout.split()
         for _ in range(2)
     )
+    assert place == str(tmp_path)
     assert now == code_hash([root])
-    assert later not in ("", now), "the next process sees the change"
+    assert later != now, "the next process sees the change"
 
 
 # They say which cells are computed, and how: they decide no number.

@@ -17,7 +17,6 @@ from steinsdr.paper import pages
 from steinsdr.paper.claims import CLAIM_COLUMNS
 from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper, verdict_counts
 from steinsdr.paper.simulations import TABLE1
-from steinsdr.scores import DenoisingScore
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
 
@@ -50,7 +49,7 @@ def test_counts_add_up(cells):
     assert counts.loc["SIR", ("Table 9", "differs")] == 0
 
 
-def test_html_has_every_cell_once(cells):
+def test_html_has_every_cell_once_and_the_choices_of_the_style_sheet(cells):
     page = soup(pages.ledger_html(cells))
     titles = [summary.get_text() for summary in page.select("summary")]
     assert titles[0] == "Table 1: 2 cells, 1 agrees, 1 missing"
@@ -62,10 +61,6 @@ def test_html_has_every_cell_once(cells):
     shown = [entry.get_text() for entry in rows[1].select("td")]
     assert shown[3] == shown[5] == ""  # nothing computed, nothing shown
     assert rows[2].select("td")[5].get_text() == "−∞"
-
-
-def test_choices_are_those_of_the_style_sheet(cells):
-    page = soup(pages.ledger_html(cells))
     assert [choice["value"] for choice in page.select("input")] == ["all", *pages.MARKS]
     style = (ROOT / "book" / "_static" / "custom.css").read_text()
     for verdict in pages.MARKS:
@@ -171,20 +166,13 @@ def test_page_shows_every_claim_with_name_and_chapter():
 # What was computed.
 
 
-def manifest(rows):
-    content = {
-        "rows": rows,
-        "failed": 1,
-        "seconds": 7200.0,
-        "machine": {"processor": "P", "cores": 2},
-        "versions": {"python": "3", "numpy": "2", "torch": "1"},
-    }
-    return json.dumps(content)
-
-
 def test_rows_against_the_wanted(tmp_path):
-    (tmp_path / "table1.manifest.json").write_text(manifest({"SIR": 7, "csOPG-raw": 2}))
-    (tmp_path / "table9.manifest.json").write_text(manifest({"SIR": 3}))
+    for name, counts in (("table1", {"SIR": 7, "csOPG-raw": 2}), ("table9", {"SIR": 3})):
+        content = {"rows": counts, "failed": 1, "seconds": 7200.0}
+        content["machine"] = {"processor": "P", "cores": 2}
+        content["versions"] = {"python": "3", "numpy": "2", "torch": "1"}
+        (tmp_path / f"{name}.manifest.json").write_text(json.dumps(content))
+    (tmp_path / "table2.manifest.json").write_text('{"methods": {}}')  # without totals
     rows = pages.rows_table(tmp_path)
     wanted = len(TABLE1.cells("paper", {"method": ["SIR"]}))
     assert rows.loc["SIR"].tolist() == [f"7 of {wanted}", "3"]
@@ -193,28 +181,13 @@ def test_rows_against_the_wanted(tmp_path):
     computing = pages.computing_table(tmp_path)
     assert computing["rows"].tolist() == [9, 3]
     assert computing["hours on one core"].tolist() == [2.0, 2.0]
-
-
-def test_manifest_without_totals_is_left_out(tmp_path):
-    (tmp_path / "table1.manifest.json").write_text(manifest({"SIR": 7}))
-    (tmp_path / "table2.manifest.json").write_text('{"methods": {}}')
-    assert list(pages.load_manifests(tmp_path)) == ["table1"]
-    (tmp_path / "table1.manifest.json").unlink()
+    for name in ("table1", "table9"):
+        (tmp_path / f"{name}.manifest.json").unlink()
     with pytest.raises(ValueError, match=r"has 1 file\(s\).*none with totals"):
         pages.load_manifests(tmp_path)
 
 
 # Readings of the network's standardization.
-
-
-def test_readings_are_methods_with_the_settings_that_they_say():
-    for ending in pages.READINGS.values():
-        for config in ("sup", "split", "full"):
-            method = TABLE1.methods[f"NN-{config}{ending}"]
-            assert method.config == config
-            network = DenoisingScore(**method.settings)
-            assert network.standardize == (ending != "-raw")
-            assert (network.sigma_units == "x") == (ending == "")
 
 
 def test_every_reading_is_that_of_its_own_rows():
