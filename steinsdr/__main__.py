@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 __all__ = ["main"]
 
@@ -77,30 +77,19 @@ def _add_fit(add: AddCommand) -> None:
     text = "apply SteinSDR to a table of your own and write a report"
     fit = add(_fit, text, "my.csv --response y1 y2 --out report", "report")
     fit.add_argument("data", help="CSV, TSV or Parquet file whose first line names the columns")
-    fit.add_argument(
-        "--response",
-        nargs="+",
-        required=True,
-        metavar="COLUMN",
-        help="columns to explain, apart by spaces",
-    )
-    fit.add_argument(
-        "--predictors", nargs="+", metavar="COLUMN", help="columns to use (default: all others)"
-    )
-    fit.add_argument("--drop", nargs="+", metavar="COLUMN", help="columns to leave out")
+    columns: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN"}
+    text = "columns to explain, apart by spaces"
+    fit.add_argument("--response", required=True, help=text, **columns)
+    fit.add_argument("--predictors", help="columns to use (default: all others)", **columns)
+    fit.add_argument("--drop", help="columns to leave out", **columns)
     fit.add_argument("--unlabeled", metavar="FILE", help="further rows without responses")
     fit.add_argument("--components", default="auto", help="number of directions (default auto)")
-    fit.add_argument(
-        "--scale", default="auto", help="auto (default), standardize or whiten the predictors"
-    )
-    fit.add_argument(
-        "--config",
-        default="sup",
-        help="learn the score from labeled rows (sup, default), unlabeled (split) or all (full)",
-    )
-    fit.add_argument(
-        "--bootstrap", type=int, default=200, help="resamples (default 200; 0 for none)"
-    )
+    text = "auto (default), standardize or whiten the predictors"
+    fit.add_argument("--scale", default="auto", help=text)
+    text = "learn the score from labeled rows (sup, default), unlabeled (split) or all (full)"
+    fit.add_argument("--config", default="sup", help=text)
+    text = "resamples (default 200; 0 for none)"
+    fit.add_argument("--bootstrap", type=int, default=200, help=text)
     fit.add_argument("--folds", type=int, default=5, help="held-out folds (default 5)")
     fit.add_argument("--seed", type=int, default=0, help="every draw follows from it")
     fit.add_argument("--out", default="report", help="folder to write to (default report)")
@@ -114,14 +103,11 @@ def _fit(options: argparse.Namespace) -> int:
     from .report import analyze, read_table
     from .report.write import write_report
 
-    components = options.components
-    if components != "auto":
-        try:
-            components = int(components)
-        except ValueError:
-            raise ValueError(
-                f"components must be auto or a whole number; got {components!r}."
-            ) from None
+    number = options.components
+    if number != "auto":
+        if not number.isdecimal():
+            raise ValueError(f"components must be auto or a whole number; got {number!r}.")
+        number = int(number)
     table = read_table(
         options.data,
         options.response,
@@ -134,7 +120,7 @@ def _fit(options: argparse.Namespace) -> int:
     Path(options.out).mkdir(parents=True, exist_ok=True)  # before minutes of work
     analysis = analyze(
         table,
-        components=components,
+        components=number,
         scale=options.scale,
         config=options.config,
         n_bootstrap=options.bootstrap,
@@ -142,9 +128,8 @@ def _fit(options: argparse.Namespace) -> int:
         seed=options.seed,
         progress=not options.quiet,
     )
-    verdict = analysis.verdict
     page = write_report(analysis, options.out)[0]  # first: who reads the output may stop early
-    print(verdict)
+    print(analysis.verdict)
     print(f"written to {page}")
     return 0
 

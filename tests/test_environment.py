@@ -117,6 +117,25 @@ def test_conda_and_binder_take_the_lock():
     assert not [name for name in ("binder", ".binder", "Dockerfile") if (ROOT / name).exists()]
 
 
+def test_workflows_and_hooks_call_what_exists():
+    targets = set(re.findall(r"^(\w+):.*## ", (ROOT / "Makefile").read_text(), flags=re.M))
+    for path in sorted(ROOT.glob(".github/workflows/*.yml")):
+        for job in yaml.safe_load(path.read_text())["jobs"].values():
+            named = job.get("strategy", {}).get("matrix", {}).get("target", [])
+            for step in job["steps"]:
+                called = re.findall(r"^make (\w+)", step.get("run", ""), flags=re.M)
+                assert set(called + named) <= targets, path.name
+                assert ("run" in step) != ("uses" in step), path.name
+                # GitHub refuses a list in the place of a text.
+                assert all(isinstance(value, str) for value in step.get("with", {}).values())
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    scripts = {script.name for script in metadata.entry_points(group="console_scripts")}
+    for hook in repository["hooks"]:
+        command = hook["entry"].split()[0].removeprefix(".venv/bin/")
+        assert command in scripts | {"ruff"}, hook["id"]  # ruff is no Python
+        assert command in re.findall(r"\$\(BIN\)/([\w-]+)", (ROOT / "Makefile").read_text())
+
+
 def test_jupyterlab_takes_the_extension_for_myst():
     command = [sys.executable, "-m", "jupyter", "labextension", "list"]
     said = subprocess.run(command, capture_output=True, text=True, timeout=120).stderr

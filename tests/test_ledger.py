@@ -214,13 +214,13 @@ def test_committed_rows_are_those_of_the_committed_code(experiment):
     manifest = Manifest(experiment, RESULTS)
     assert said == []
     changed = manifest.changed(set(map(experiment.method_of, rows)))
-    assert changed == {}, f"run: python -m steinsdr check {experiment.name}"
+    assert changed == {}, f"run: steinsdr check {experiment.name}"
 
 
 def test_the_stored_ledger_is_what_the_rows_give_and_its_differences_are_explained(tmp_path):
     ledger = Ledger.build(RESULTS, PAPER)
     stored = (RESULTS / "ledger.csv").read_bytes()
-    assert ledger.write(tmp_path).read_bytes() == stored, "run: python -m steinsdr ledger"
+    assert ledger.write(tmp_path).read_bytes() == stored, "run: steinsdr ledger"
     shown = ledger.differences(pd.read_csv(RESULTS / "differences.csv"))
     assert len(shown) == (ledger.cells["verdict"] == "differs").sum()
     silent = shown[shown["note"] == ""]

@@ -1,10 +1,14 @@
-"""The contract of the notebooks: executed, thin, parameterized, checked (see CONTRIBUTING.md)."""
+"""The notebooks: their contract (see CONTRIBUTING.md), their execution, batches of them."""
 
 import ast
+import csv
 import importlib.util
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -16,10 +20,18 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from packaging.requirements import Requirement
 
 from steinsdr.__main__ import main
-from steinsdr.paper.notebook import REPOSITORY, SETUP, glue, insert_setup
+from steinsdr.paper.notebook import (
+    REPOSITORY,
+    SETUP,
+    _still_good,
+    fits,
+    glue,
+    notebook_parameters,
+    read_profile,
+)
 
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
-MAX_CELLS, MAX_LINES = 25, 180
+MAX_CELLS, MAX_LINES = 25, 150
 MAX_FUNCTIONS, MAX_FUNCTION_LINES = 3, 12
 BOOK = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]["config"]
 MACROS = "|".join(BOOK["mathjax3_config"]["tex"]["macros"])
@@ -59,7 +71,7 @@ def contract_violations(notebook):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     setup = [(cell.source == SETUP, "remove-cell" in tags(cell)) for cell in code[:1]]
     if setup != [(True, True)] or sum("steinsdr-book" in cell.source for cell in code) != 1:
-        yield "its first code cell is not the setup: steinsdr notebooks --setup-only"
+        yield "its first code cell is not the setup: make notebooks"
     own = code[1:]  # the setup is the same everywhere and does not count
     lines = sum(bool(line.strip()) for cell in own for line in cell.source.splitlines())
     if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
@@ -88,96 +100,185 @@ def contract_violations(notebook):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_keeps_the_contract(path):
     assert list(contract_violations(nbformat.read(path, as_version=4))) == []
+    for annotation in notebook_parameters(path).values():
+        assert fits(object(), annotation) is False, "a type that can be checked"
 
 
-@pytest.fixture
-def good():
-    parameters = new_code_cell("n: int = 300  # sample size\nlaw: str = 'a'  # law of x")
-    parameters.metadata.tags = ["parameters"]
-    check = new_code_cell("# NBVAL_CHECK_OUTPUT\n%precision 3\ndef f():\n    pass\nprint(n)")
-    check.outputs = [new_output("stream", text="300\n")]
-    setup = new_code_cell(SETUP, metadata={"tags": ["remove-cell"]})
-    for count, cell in enumerate([setup, parameters, check], start=1):
-        cell.execution_count = count
-    return new_notebook(cells=[new_markdown_cell("# Title"), setup, parameters, check])
+@pytest.mark.parametrize("name", ["smoke", "laptop", "paper"])
+def test_stored_profiles_fit_the_notebooks(name):
+    parameters = read_profile(ROOT / "notebooks", name)
+    assert set(parameters) == {path.stem for path in NOTEBOOKS}
+    assert any(parameters.values()) == (name != "laptop")
 
 
-def test_contract_is_kept_by_a_good_notebook_and_broken_by_a_bad_one(good):
-    assert list(contract_violations(good)) == []
-    title, setup, parameters, check = good.cells
-    title.source += " $\\bs(x)$, with $\\boldsymbol{x} \\in \\mathbb{R}^p$"
-    setup.source += " "
-    parameters.source = "n = 300  # sample size\nm: int = 3"
-    parameters.metadata.tags = ["parameters"]
-    check.source = "import pytest, torchvision\nclass C:\n    pass\n" + "".join(
-        f"def f{k}():\n{'    pass' + chr(10):s}" for k in range(3)
-    )
-    check.source += "def long():\n" + "    pass\n" * MAX_LINES
-    check.outputs = [new_output("error", ename="ValueError", evalue="", traceback=[])]
-    good.cells += [new_code_cell("n") for _ in range(MAX_CELLS)]
-    assert list(contract_violations(good)) == [
-        "its first code cell is not the setup: steinsdr notebooks --setup-only",
+def test_contract_is_broken_by_a_bad_notebook():
+    parameters = new_code_cell("n = 300  # sample size", metadata={"tags": ["parameters"]})
+    functions = "".join(f"def f{k}():\n    pass\n" for k in range(3))
+    long = "def long():\n" + "    pass\n" * MAX_LINES
+    code = new_code_cell(f"import torchvision\nclass C:\n    pass\n{functions}{long}")
+    code.outputs = [new_output("error", ename="ValueError", evalue="", traceback=[])]
+    rest = [new_code_cell("n") for _ in range(MAX_CELLS)]
+    notebook = new_notebook(cells=[new_markdown_cell("$\\bs(x)$"), parameters, code, *rest])
+    assert list(contract_violations(notebook)) == [
+        "its first code cell is not the setup: make notebooks",
         "it was not executed from top to bottom in a fresh kernel",
         "it stores an error",
-        "it has 27 code cells, more than 25",
-        "it has 217 lines of code, more than 180",
+        "it has 26 code cells, more than 25",
+        "it has 185 lines of code, more than 150",
         "it defines 4 functions, more than 3",
         "long has more than 12 lines: it belongs in the package",
         "it defines the class C, which belongs in the package",
-        "it imports pytest, which steinsdr[paper] does not bring",
         "it imports torchvision, which steinsdr[paper] does not bring",
         "not `name: type = value  # meaning`: 'n = 300  # sample size'",
-        "not `name: type = value  # meaning`: 'm: int = 3'",
         "\\bs is known to the book alone: Jupyter and Colab show it as it is",
         "no cell has its output checked",
     ]
 
 
-# The tool that writes the setup cell and executes.
+# Execution, in place and in batches.
 
 
-def test_setup_is_inserted_once_and_the_rest_stays(good, tmp_path):
-    path = tmp_path / "notebook.ipynb"
-    expected = [cell.source for cell in good.cells]
-    del good.cells[1]
-    good.cells[2].outputs = [new_output("execute_result", data={}, execution_count=2)]
-    good.cells[1].execution_count, good.cells[2].execution_count = 1, 2
-    nbformat.write(good, path)
-    assert insert_setup(path)
-    after = nbformat.read(path, as_version=4)
-    assert list(contract_violations(after)) == []
-    assert [cell.source for cell in after.cells] == expected
-    assert after.cells[3].outputs[0].execution_count == 3
-    text = path.read_text()
-    assert not insert_setup(path)
-    assert path.read_text() == text
+OUT = Path("_build", "batch", "tiny")
 
 
-@pytest.mark.parametrize("counts", [(None, None), (2, 1), (1, None), (0, 1)])
-def test_setup_does_not_hide_a_wrong_order(good, tmp_path, counts):
-    path = tmp_path / "notebook.ipynb"
-    del good.cells[1]
-    for cell, count in zip(good.cells[1:], counts, strict=True):
-        cell.execution_count = count
-    nbformat.write(good, path)
-    insert_setup(path)
-    (violation,) = contract_violations(nbformat.read(path, as_version=4))
-    assert "not executed" in violation
+def write_notebook(stem, *sources):
+    text = "n: int = 3  # size\nlabels: list[str] = ['a']  # names\nlam: float = 0.5  # weight"
+    cells = [new_code_cell(text, metadata={"tags": ["parameters"]})]
+    cells += [new_code_cell(source) for source in sources]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, f"notebooks/{stem}.ipynb")
 
 
-def test_old_setup_is_refreshed_and_notebooks_are_executed_in_place(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two notebooks, of which one fails, and a profile that leaves one of them out."""
     monkeypatch.chdir(tmp_path)
-    path = Path("notebooks", "a.ipynb")
-    path.parent.mkdir()
-    old = new_code_cell("# old", id="setup", execution_count=1)
-    nbformat.write(new_notebook(cells=[old, new_code_cell("print(1 + 1)")]), path)
-    assert main(["notebooks", "--setup-only"]) == 0
-    assert capsys.readouterr().out == f"{path} (setup cell written)\n"
-    assert main(["notebooks", "--only", "a"]) == 0
-    assert capsys.readouterr().out == f"{path}\n"
-    setup, cell = nbformat.read(path, as_version=4).cells
-    assert (setup.source, setup.execution_count) == (SETUP, 1)
-    assert (cell.execution_count, cell.outputs[0].text) == (2, "2\n")
+    Path("notebooks", "parameters").mkdir(parents=True)
+    write_notebook("bad", "total = n", "assert total > 5", "print('never')")
+    write_notebook("good", "import os  # ../book/results", "print(n, labels, lam, os.getcwd())")
+    profile("good: {n: 7, lam: 1}")
+    return tmp_path
+
+
+def profile(text):
+    Path("notebooks", "parameters", "tiny.yml").write_text(text)
+
+
+def batch(*arguments):
+    return main(["notebooks", "--profile", "tiny", *arguments])
+
+
+def summary():
+    with open(OUT / "summary.csv", newline="") as file:
+        return {row.pop("notebook"): row for row in csv.DictReader(file)}
+
+
+def test_execution_in_place_renews_the_setup_and_stores_no_times(folder):
+    path = Path("notebooks", "good.ipynb")
+    before = nbformat.read(path, as_version=4)
+    before.cells.insert(0, new_code_cell("# old", id="setup", execution_count=1))
+    nbformat.write(before, path)
+    assert main(["notebooks", "--only", "good"]) == 0
+    setup, *_, last = cells = nbformat.read(path, as_version=4).cells
+    assert (setup.source, setup.metadata.tags) == (SETUP, ["remove-cell"])
+    assert [cell.execution_count for cell in cells] == [1, 2, 3, 4]
+    assert not any("execution" in cell.metadata for cell in cells)
+    assert last.outputs[0].text == f"3 ['a'] 0.5 {folder}/notebooks\n"
+
+
+def test_failure_in_a_batch_is_reported_and_the_rest_runs(folder, capsys):
+    assert batch("--jobs", "2") == 1
+    rows = summary()
+    assert (rows["bad"]["status"], rows["good"]["status"]) == ("failed", "ok")
+    assert rows["bad"]["error"].startswith("In [3]: AssertionError")
+    assert "2 notebooks, 1 failed" in capsys.readouterr().out
+    # The copy has the given parameters, the defaults of the others, and ran beside the notebook.
+    copy = nbformat.read(OUT / "good.ipynb", as_version=4)
+    assert copy.cells[-1].outputs[0].text == f"7 ['a'] 1 {folder}/notebooks\n"
+    assert nbformat.read("notebooks/good.ipynb", as_version=4).cells[-1].outputs == []
+
+
+@pytest.mark.slow
+def test_resume_keeps_what_is_good(folder, monkeypatch):
+    package = folder / "package" / "code.py"
+    rows = folder / "book" / "results" / "rows.csv"
+    for path in (package, rows):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    monkeypatch.setattr("steinsdr.paper.notebook._PACKAGE", package.parent)
+    copy, notebook = (OUT / "good.ipynb").resolve(), folder / "notebooks" / "good.ipynb"
+    parameters = {"n": 7, "lam": 1}
+    assert not _still_good(notebook, copy, parameters), "nothing was there"
+    assert batch("--resume") == 1
+    assert batch("--resume") == 1
+    assert {stem: row["status"] for stem, row in summary().items()} == {
+        "bad": "failed",  # a failed copy is not kept
+        "good": "kept",
+    }
+    for source in (notebook, package, rows):
+        before = source.stat().st_mtime
+        os.utime(source, (before + 3600, before + 3600))
+        assert not _still_good(notebook, copy, parameters), source
+        os.utime(source, (before, before))
+    assert _still_good(notebook, copy, parameters)
+    assert not _still_good(notebook, copy, parameters | {"n": 8}), "other parameters"
+    copy.write_text("{torn")
+    assert not _still_good(notebook, copy, parameters)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_interrupt_leaves_what_is_finished_and_no_kernel(folder):
+    write_notebook("a_quick", "print(1)")
+    slow = "pathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)"
+    write_notebook("b_slow", "import os, pathlib, time", slow)
+    program = [sys.executable, "-m", "steinsdr", "notebooks", "--profile", "tiny"]
+    process = subprocess.Popen(
+        [*program, "--only", "a_quick", "b_slow"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    pid = folder / "notebooks" / "pid"
+    while not (pid.exists() and pid.read_text()):
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    assert [row["status"] for row in summary().values()] == ["ok", "not run"]
+    for _ in range(100):
+        try:
+            os.kill(int(pid.read_text()), 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the kernel survived")
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "words"),
+    [
+        ("goood: {n: 1}", [], "no notebook 'goood', but bad, good"),
+        ("good: {m: 1}", [], "good has no parameter 'm', but ['n', 'labels', 'lam']"),
+        ("good: {n: 1.5}", [], "good: n must be int; got 1.5"),
+        ("good: {n: true}", [], "good: n must be int; got True"),
+        ("good: {labels: [1]}", [], "good: labels must be list[str]; got [1]"),
+        ("good: {lam: 1e-4}", [], "good: lam must be float; got '1e-4'"),  # in YAML: 1.0e-4
+        ("good: 3", [], "must map notebooks to parameters and values; got {'good': 3}"),
+        ("[good]", [], "must map notebooks to parameters and values; got ['good']"),
+        ("", ["--profile", "tinny"], "profile must be one of tiny; got 'tinny'"),
+        ("", ["--only", "god"], "only must be of bad, good; got god"),
+    ],
+)
+def test_wrong_batches_are_refused_before_anything_runs(text, arguments, words, folder, capsys):
+    profile(text)
+    assert batch(*arguments) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+    assert not (OUT / "summary.csv").exists()
 
 
 # The setup cell at work.
@@ -217,16 +318,6 @@ def test_setup_fetches_and_installs_what_is_missing(commands, monkeypatch, tmp_p
     exec(SETUP, {})
     assert len(commands) == 2, "installed, the kernel restarted"
     assert Path.cwd() == tmp_path / "steinsdr-book" / "notebooks"
-
-
-def test_clone_does_not_pass_for_the_package(tmp_path):
-    """Python takes any folder for a package without code; -S leaves out what is installed."""
-    code = "import importlib.util as u; print(u.find_spec('steinsdr') is None)"
-    program = [sys.executable, "-S", "-E", "-c", code]
-    for folder, missing in (("steinsdr-book", True), ("steinsdr", False)):
-        (tmp_path / folder).mkdir()
-        done = subprocess.run(program, capture_output=True, text=True, cwd=tmp_path, check=True)
-        assert done.stdout.strip() == str(missing)
 
 
 # Numbers for the prose.

@@ -29,7 +29,7 @@ def mini(tmp_path_factory):
 
 def test_stored_tables_are_those_of_the_committed_code_and_complete():
     manifest = json.loads((RESULTS / MANIFEST).read_text())
-    assert manifest["code"] == code_hash(ROOTS), "run: python -m steinsdr patchseq"
+    assert manifest["code"] == code_hash(ROOTS), "run: steinsdr patchseq"
     stored = {name: pd.read_csv(RESULTS / f"patchseq_{name}.csv") for name in TABLES}
     chosen = stored["genes"][stored["genes"]["selected"]]
     assert len(chosen) == N_GENES
@@ -91,7 +91,7 @@ def test_pictures_are_drawn_from_data_and_found_without(mini, tmp_path, capsys):
     pairs = [np.corrcoef(a, b)[0, 1] for a, b in zip(*(s.T for s in chapter.latent), strict=True)]
     assert min(pairs[:2]) > 0.2, "the two sides see the same cells"
     absent = Chapter(tmp_path, None, "no network")
-    with pytest.raises(FileNotFoundError, match="python -m steinsdr patchseq"):
+    with pytest.raises(FileNotFoundError, match="steinsdr patchseq"):
         absent.bibiplot(1, 2)
     with pytest.raises(ValueError, match="Patch-seq data are needed here: no network"):
         absent.store_pictures()

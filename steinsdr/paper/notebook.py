@@ -1,18 +1,16 @@
 """Notebooks: numbers for the book's prose, execution in place, and batches with other parameters.
 
-A notebook is committed as :func:`insert_setup` and :func:`execute` leave it: with the cell that
-lets it run on Colab, executed, without times. :func:`run_batch` leaves the notebooks alone and
-executes copies with the parameters of a profile, ``notebooks/parameters/<profile>.yml``.
+:func:`execute` leaves a notebook as it is committed: executed, without times, and with the cell
+that lets it run on Colab. :func:`run_batch` executes copies with the parameters of a profile,
+``notebooks/parameters/<profile>.yml``.
 """
 
 from __future__ import annotations
 
 import ast
 import csv
-import re
 import time
-from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Collection
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -26,7 +24,6 @@ __all__ = [
     "find_notebooks",
     "fits",
     "glue",
-    "insert_setup",
     "notebook_parameters",
     "read_profile",
     "run_batch",
@@ -54,7 +51,6 @@ if importlib.util.find_spec("steinsdr") is None:
 if os.path.isdir("steinsdr-book/notebooks"):  # also after a restart of the kernel
     os.chdir("steinsdr-book/notebooks")"""
 
-_SETUP_ID = "setup"
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -79,65 +75,32 @@ def find_notebooks(folder: Path, only: Collection[str] = ()) -> dict[str, Path]:
     Raises
     ------
     ValueError
-        If there are none, or ``only`` names one that is not there.
+        If ``only`` names a notebook that is not there.
     """
     found = {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
-    if not found:
-        raise ValueError(f"notebooks must be a folder with notebooks; found none in {folder}.")
-    for stem in only:
-        if stem not in found:
-            raise ValueError(f"only must be {_one_of(stem, found)}.")
+    if unknown := set(only) - found.keys():
+        raise ValueError(f"only must be of {', '.join(found)}; got {', '.join(sorted(unknown))}.")
     return {stem: path for stem, path in found.items() if not only or stem in only}
 
 
-# In place.
+def execute(path: Path) -> None:
+    """Execute a notebook in place, in its own folder, with :data:`SETUP` as its first code cell.
 
-
-def insert_setup(path: Path) -> bool:
-    """Make :data:`SETUP` the first code cell of a notebook; return whether that changed the file.
-
-    Nothing is executed. The cell does nothing where the package is installed, so stored outputs
-    stay valid; if the notebook was executed from top to bottom, its cells are counted anew.
+    A failing cell leaves the file as it was.
     """
+    import nbclient
     import nbformat
     from nbformat.v4 import new_code_cell
 
     notebook = nbformat.read(path, as_version=4)
-    before = nbformat.writes(notebook)
-    cells = [cell for cell in notebook.cells if cell.get("id") != _SETUP_ID]
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    if not code:
-        return False
-    setup = new_code_cell(SETUP, id=_SETUP_ID, metadata={"tags": ["remove-cell"]})
-    cells.insert(cells.index(code[0]), setup)
+    cells = [cell for cell in notebook.cells if cell.get("id") != "setup"]
+    first = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
+    cells.insert(first, new_code_cell(SETUP, id="setup", metadata={"tags": ["remove-cell"]}))
     notebook.cells = cells
-    counts = [cell.execution_count or 0 for cell in code]
-    if counts[0] > 0 and counts == list(range(counts[0], counts[0] + len(counts))):
-        for count, cell in enumerate([setup, *code], start=1):
-            cell.execution_count = count
-            for output in cell.outputs:
-                if "execution_count" in output:
-                    output.execution_count = count
-    if nbformat.writes(notebook) == before:
-        return False
+    # Times of the run are not recorded: they change every time.
+    options: dict[str, Any] = {"kernel_name": "python3", "timeout": 900, "record_timing": False}
+    nbclient.execute(notebook, cwd=str(path.parent), **options)
     nbformat.write(notebook, path)
-    return True
-
-
-def execute(path: Path) -> None:
-    """Execute a notebook in place, in its own folder; a failing cell leaves the file as it was."""
-    import nbformat
-    from nbclient import NotebookClient
-
-    notebook = nbformat.read(path, as_version=4)
-    resources = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=900, kernel_name="python3", resources=resources).execute()
-    for cell in notebook.cells:
-        cell.metadata.pop("execution", None)  # times of the run, which change every time
-    nbformat.write(notebook, path)
-
-
-# Parameters of a batch.
 
 
 def notebook_parameters(path: Path) -> dict[str, str]:
@@ -156,8 +119,8 @@ def notebook_parameters(path: Path) -> dict[str, str]:
     }
 
 
-def fits(value: Any, annotation: str) -> bool:
-    """Return whether a value from YAML has the annotated type, made of Python's own types.
+def fits(value: Any, annotation: Any) -> bool:
+    """Return whether a value from YAML has the annotated type: a basic one, a list or a union.
 
     An integer passes for a float, a boolean never for a number.
 
@@ -168,76 +131,47 @@ def fits(value: Any, annotation: str) -> bool:
     >>> fits(1, "float"), fits(True, "int"), fits(None, "str | None")
     (True, False, True)
     """
-    return _fits(value, eval(annotation, {}))
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is UnionType:
-        return any(_fits(value, argument) for argument in arguments)
-    if origin is list:
-        return isinstance(value, list) and all(_fits(item, *arguments) for item in value)
-    if origin is not None:
-        raise ValueError(f"the type of a parameter cannot be checked: {kind}.")
+    kind = eval(annotation, {}) if isinstance(annotation, str) else annotation
+    if isinstance(kind, UnionType):
+        return any(fits(value, part) for part in get_args(kind))
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(fits(item, *get_args(kind)) for item in value)
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, int | float if kind is float else kind)
 
 
 def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:
-    """Return the parameters of every notebook in a profile; those left out have an empty mapping.
+    """Return the parameters of every notebook in ``folder/parameters/<profile>.yml``.
 
-    Parameters
-    ----------
-    folder : path
-        Holds the notebooks, and ``parameters/<profile>.yml`` for each profile.
-    profile : str
-        Name of such a file.
+    Notebooks that the file leaves out have an empty mapping.
 
     Raises
     ------
     ValueError
         If there is no such profile, or the file names a notebook or parameter that does not
-        exist, or a value has the wrong type. All problems are named at once.
+        exist, or a value has the wrong type.
     """
     import yaml
 
     notebooks = find_notebooks(folder)
     files = {path.stem: path for path in sorted((folder / "parameters").glob("*.yml"))}
     if profile not in files:
-        raise ValueError(f"profile must be {_one_of(profile, files)}.")
-    given = yaml.safe_load(files[profile].read_text(encoding="utf-8")) or {}
-    if not isinstance(given, dict):
-        raise ValueError(f"{files[profile]} must map notebooks to parameters; got {given!r}.")
-    if problems := list(_problems(given, notebooks)):
-        raise ValueError("\n".join(f"{files[profile].name}: {line}" for line in problems))
-    return {stem: given.get(stem) or {} for stem in notebooks}
-
-
-def _problems(given: Mapping[str, Any], notebooks: Mapping[str, Path]) -> Iterator[str]:
+        raise ValueError(f"profile must be one of {', '.join(files)}; got {profile!r}.")
+    file = files[profile]
+    given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    if not isinstance(given, dict) or not all(isinstance(v, dict) for v in given.values()):
+        raise ValueError(f"{file} must map notebooks to parameters and values; got {given!r}.")
     for stem, parameters in given.items():
         if stem not in notebooks:
-            yield f"a notebook must be {_one_of(stem, notebooks)}."
-            continue
-        if not isinstance(parameters or {}, dict):
-            yield f"{stem} must map parameters to values; got {parameters!r}."
-            continue
+            raise ValueError(f"{file}: no notebook {stem!r}, but {', '.join(notebooks)}.")
         known = notebook_parameters(notebooks[stem])
-        for name, value in (parameters or {}).items():
+        for name, value in parameters.items():
             if name not in known:
-                yield f"a parameter of {stem} must be {_one_of(name, known)}."
-            elif not fits(value, known[name]):
-                yield f"{stem}: {name} must be {known[name]}; got {value!r}."
-
-
-def _one_of(name: Any, known: Collection[str]) -> str:
-    """Say what a name could have been, and which one is likely."""
-    close = get_close_matches(str(name), known, n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    return f"one of {', '.join(known)}; got {name!r}{hint}"
-
-
-# A batch.
+                raise ValueError(f"{file}: {stem} has no parameter {name!r}, but {[*known]}.")
+            if not fits(value, known[name]):
+                raise ValueError(f"{file}: {stem}: {name} must be {known[name]}; got {value!r}.")
+    return {stem: given.get(stem, {}) for stem in notebooks}
 
 
 def run_batch(
@@ -247,12 +181,11 @@ def run_batch(
     only: Collection[str] = (),
     jobs: int = 1,
     resume: bool = False,
-    out: Path = Path("_build/batch"),
 ) -> int:
     """Execute copies of the notebooks with a profile's parameters; a failure stops no other one.
 
-    The copies go to ``out/<profile>``, with ``summary.csv``: notebook, status (``ok``, ``failed``,
-    ``kept`` or ``not run``), seconds and error.
+    The copies go to ``_build/batch/<profile>``, with ``summary.csv``: notebook, status (``ok``,
+    ``failed``, ``kept`` or ``not run``), seconds and error.
 
     Parameters
     ----------
@@ -265,8 +198,6 @@ def run_batch(
     resume : bool
         Keep a copy that ended well, has the same parameters, and is newer than its notebook, the
         package and, if the notebook reads them, the stored rows.
-    out : path
-        Folder of the batches.
 
     Returns
     -------
@@ -277,15 +208,16 @@ def run_batch(
     from joblib.externals.loky import ProcessPoolExecutor, as_completed
 
     parameters = read_profile(folder, profile)
-    out = out.resolve() / profile
+    out = Path("_build", "batch", profile).resolve()
     out.mkdir(parents=True, exist_ok=True)
     rows: dict[str, dict[str, Any]] = {}
     tasks = {}
     for stem, path in find_notebooks(folder.resolve(), only).items():
-        keep = resume and _still_good(path, out / path.name, parameters[stem])
-        rows[stem] = {"status": "kept" if keep else "not run", "seconds": "", "error": ""}
+        task = path, out / path.name, parameters[stem]
+        keep = resume and _still_good(*task)
+        rows[stem] = {"status": "kept" if keep else "not run"}
         if not keep:
-            tasks[stem] = path, out / path.name, parameters[stem]
+            tasks[stem] = task
     # Always in processes, as the kernel's client would swallow an interrupt; and each with one
     # thread, for the same numbers everywhere and no fight for cores.
     pool = ProcessPoolExecutor(max_workers=jobs, env={"OMP_NUM_THREADS": "1"})
@@ -293,32 +225,25 @@ def run_batch(
     try:
         futures = {pool.submit(_execute_copy, *task): stem for stem, task in tasks.items()}
         for future in as_completed(futures):
-            stem, died = futures[future], future.exception()
-            rows[stem] = (
-                {"status": "failed", "seconds": "", "error": _line(died)}
-                if died
-                else future.result()
-            )
-            print(f"{stem}: {rows[stem]['status']} {rows[stem]['seconds']} s", flush=True)
+            died = future.exception()
+            row = {"status": "failed", "error": str(died)} if died else future.result()
+            rows[futures[future]] = row
+            print(futures[future], *row.values(), flush=True)
     except KeyboardInterrupt:
         interrupted = True
+        print("Interrupted; the same command with --resume does the rest.")
     finally:
         pool.shutdown(wait=True, kill_workers=True)
         with open(out / "summary.csv", "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, ["notebook", "status", "seconds", "error"])
+            writer = csv.DictWriter(file, ["notebook", "status", "seconds", "error"], restval="")
             writer.writeheader()
             writer.writerows({"notebook": stem} | row for stem, row in rows.items())
-    failed = {stem: row["error"] for stem, row in rows.items() if row["status"] == "failed"}
-    for stem, error in failed.items():
-        print(f"{stem} failed: {error}")
-    print(f"{len(rows)} notebooks, {len(failed)} failed; copies and summary.csv in {out}")
-    if interrupted:
-        print("Interrupted; the same command with --resume does the rest.")
-        return 130
-    return 1 if failed else 0
+    failed = sum(row["status"] == "failed" for row in rows.values())
+    print(f"{len(rows)} notebooks, {failed} failed; copies and summary.csv in {out}")
+    return 130 if interrupted else int(failed > 0)
 
 
-def _execute_copy(notebook: Path, copy: Path, parameters: dict[str, Any]) -> dict[str, Any]:
+def _execute_copy(notebook: Path, copy: Path, parameters: dict[str, Any]) -> dict[str, str]:
     """Execute one notebook in its own folder; an error becomes part of the result."""
     import papermill
 
@@ -329,24 +254,12 @@ def _execute_copy(notebook: Path, copy: Path, parameters: dict[str, Any]) -> dic
         papermill.execute_notebook(
             notebook, copy, parameters=parameters, progress_bar=False, cwd=notebook.parent
         )
-    except papermill.PapermillExecutionError as failure:
-        # The arrow in IPython's traceback points to the line that failed.
-        arrow = re.search(r"^-+> *\d+ (.*)$", _plain("\n".join(failure.traceback)), flags=re.M)
-        where = f" at `{arrow[1].strip()}`" if arrow else ""
-        error = f"In [{failure.exec_count}]{where}: {failure.ename}: {_line(failure.evalue)}"
+    except papermill.PapermillExecutionError as failure:  # its own text is the whole traceback
+        error = f"In [{failure.exec_count}]: {failure.ename}: {failure.evalue}"
     except Exception as failure:  # a dead kernel, a full disk: the other notebooks may still run
-        error = f"{type(failure).__name__}: {_line(failure)}"
+        error = f"{type(failure).__name__}: {failure}"
     seconds = f"{time.perf_counter() - started:.1f}"
-    return {"status": "failed" if error else "ok", "seconds": seconds, "error": error.rstrip(": ")}
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\x1b\[[\d;]*m", "", text)
-
-
-def _line(message: Any) -> str:
-    """Return the last line of a message, without colours."""
-    return (_plain(str(message)).strip().splitlines() or [""])[-1]
+    return {"status": "failed" if error else "ok", "seconds": seconds, "error": error}
 
 
 def _still_good(notebook: Path, copy: Path, parameters: dict[str, Any]) -> bool:
@@ -354,13 +267,13 @@ def _still_good(notebook: Path, copy: Path, parameters: dict[str, Any]) -> bool:
     import nbformat
 
     try:
-        record = nbformat.read(copy, as_version=4).metadata.get("papermill", {})
-    except (OSError, ValueError):  # none, or torn by a crash
+        record = nbformat.read(copy, as_version=4).metadata["papermill"]
+    except (OSError, ValueError, KeyError):  # none, or torn by a crash
         return False
-    sources = [notebook, *(path for path in _PACKAGE.rglob("*") if path.suffix != ".pyc")]
-    if "book/results" in notebook.read_text(encoding="utf-8"):
-        sources += (notebook.parents[1] / "book" / "results").glob("*.csv")
-    ended_well = bool(record.get("end_time")) and not record.get("exception")
-    same = record.get("parameters", {}) == parameters
-    newest = max(path.stat().st_mtime for path in sources if path.is_file())
-    return ended_well and same and copy.stat().st_mtime > newest
+    code = (path for path in _PACKAGE.rglob("*") if path.suffix != ".pyc")
+    rows = notebook.parents[1].glob("book/results/*.csv")
+    read = rows if "book/results" in notebook.read_text(encoding="utf-8") else ()
+    newest = max(p.stat().st_mtime for p in (notebook, *code, *read) if p.is_file())
+    ended_well = record["end_time"] and not record["exception"]
+    same = record["parameters"] == parameters
+    return bool(ended_well) and same and copy.stat().st_mtime > newest

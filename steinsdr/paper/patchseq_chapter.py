@@ -1,7 +1,7 @@
 """The real-data chapters: their stored tables, and pictures of single cells.
 
 The chapters must read well where the data can not be had. What their figures need is therefore kept
-as small tables and pictures; ``python -m steinsdr patchseq`` makes them again from the data:
+as small tables and pictures; ``steinsdr patchseq`` makes them again from the data:
 
 - ``patchseq_genes.csv``: the genes, how often partitions select them, loadings with intervals;
 - ``patchseq_r2.csv``: test R² per property, method and partition;
@@ -359,7 +359,7 @@ class Chapter:
 
         path = Path(self.figures) / f"patchseq_{name}.png"
         if not path.is_file():
-            raise FileNotFoundError(f"{path} is missing; python -m steinsdr patchseq draws it.")
+            raise FileNotFoundError(f"{path} is missing; steinsdr patchseq draws it.")
         display(Image(filename=str(path), alt="stored picture"))
         return None
 

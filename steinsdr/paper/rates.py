@@ -279,7 +279,7 @@ def load_studies(folder: str | os.PathLike[str], studies: Iterable[str] = STUDIE
         if mine.empty:
             raise ValueError(
                 f"{folder} has no repetition of study {name} at all its sizes; "
-                f'python -m steinsdr run theory --only "study={name}" computes them.'
+                f'steinsdr run theory --only "study={name}" computes them.'
             )
         parts.append(mine.sort_values(["size", "rep"]))
     return pd.concat(parts, ignore_index=True)

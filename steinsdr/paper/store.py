@@ -88,9 +88,7 @@ class Store:
     def row(self, cell: Cell) -> Row:
         """Return the row of a cell; ValueError if there is none."""
         if cell not in self.rows:
-            raise ValueError(
-                f"{self.path} has no row {_name(cell)}; python -m steinsdr status lists them."
-            )
+            raise ValueError(f"{self.path} has no row {_name(cell)}; steinsdr status lists them.")
         return self.rows[cell]
 
     def lacks(self, cell: Cell, retried: bool = False) -> bool:

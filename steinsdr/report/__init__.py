@@ -3,7 +3,7 @@
 :func:`read_table` turns a file into predictors and responses or says what is wrong with it;
 :func:`analyze` fits, resamples and compares; the result's :class:`Verdict` says in plain words what
 the numbers allow. :mod:`steinsdr.report.write` draws them and writes the report that
-``python -m steinsdr fit`` makes. It alone imports matplotlib.
+``steinsdr fit`` makes. It alone imports matplotlib.
 """
 
 from .._base import needs_extra
