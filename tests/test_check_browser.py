@@ -4,8 +4,8 @@ from pathlib import Path
 
 import check_browser
 import pytest
-from browser.devtools import Browser, BrowserError, find_chromium
-from check_browser import event_problems, main, page_problems, problems, served, site_pages
+from browser.devtools import Browser, find_chromium
+from check_browser import main, page_problems, problems, served, site_pages
 
 CHROMIUM = find_chromium()
 MATHJAX = Path(__file__).parent.parent / "book/_vendor/mathjax"
@@ -108,30 +108,11 @@ def test_exit_code_pages_and_pictures(site, capsys):
     assert "page.html: 390 px, dark: a picture is not there" in capsys.readouterr().out
 
 
-@needs_chromium
-def test_browser_tells_of_errors(browser):
-    with pytest.raises(BrowserError, match="nothing is not defined"):
-        browser.run("nothing")
-    with pytest.raises(BrowserError, match=r"No\.such: 'No\.such' wasn't found"):
-        browser.command("No.such")
-    with pytest.raises(BrowserError, match="ended"), Browser("/bin/false"):
-        pass
-
-
 def test_missing_browser_is_told_and_may_be_required(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CHROMIUM", "no-such-browser")
     assert main([str(tmp_path)]) == 0
     assert "NOT CHECKED" in capsys.readouterr().out
     assert main([str(tmp_path), "--require"]) == 1
-
-
-def test_harmless_events_are_no_problems():
-    events = [
-        ("Runtime.consoleAPICalled", {"type": "log", "args": [{"value": "hello"}]}),
-        ("Log.entryAdded", {"entry": {"level": "warning", "source": "other", "text": "hm"}}),
-        ("Network.loadingFailed", {"requestId": "1", "canceled": True, "errorText": "aborted"}),
-    ]
-    assert list(event_problems(events)) == []
 
 
 def test_empty_folder_is_no_book(tmp_path):

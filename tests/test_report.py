@@ -502,13 +502,6 @@ def test_wrong_requests_are_one_clear_line(linnerud, arguments, words, capsys, t
     assert not (tmp_path / "new" / "index.html").exists()
 
 
-def test_response_is_required(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["fit", "data.csv"])
-    assert stop.value.code == 2
-    assert "--response" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_notebook_runs_on_other_data(tmp_path, rng):
     papermill = pytest.importorskip("papermill")

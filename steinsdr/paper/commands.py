@@ -60,6 +60,7 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     patchseq = add(_patchseq, text, "--partitions 20", "paper")
     text = "random partitions (default 20)"
     patchseq.add_argument("--partitions", type=_positive, default=20, help=text)
+    patchseq.add_argument("--figures", default="book/figures", help="folder of the pictures")
 
     for command in (run, replay, check):
         command.add_argument("experiment", help="table1, table2, table3 or theory")
@@ -197,7 +198,7 @@ def _patchseq(options: argparse.Namespace) -> int:
     data = load_patchseq()
     with one_thread():
         written = make(data, options.results, reps=options.partitions)
-        written += Chapter("book/figures", data).store_pictures()
+        written += Chapter(options.figures, data).store_pictures()
     for path in written:
         print(f"written to {path}")
     return 0
