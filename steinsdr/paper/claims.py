@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .judges import JUDGES, Judgement, StoredRows, verdict_by_count
+from .judges import JUDGES, StoredRows, verdict_by_count
 from .ledger import LAYOUTS, SCANT, Ledger
+from .rates import load_studies
 from .store import atomic_write
 
 __all__ = [
@@ -33,7 +34,6 @@ __all__ = [
     "NN",
     "TRE",
     "VERDICTS",
-    "Claim",
     "Sentence",
     "claims_table",
     "judge_sentence",
@@ -84,7 +84,18 @@ class Claim:
     kind: str
     where: str
     statement: str
+    evidence: str = ""
+    otherwise: str = "does not hold"
     sentence: Sentence | None = None
+
+    def judge(self, stored: StoredRows) -> tuple[str, str]:
+        """Return verdict and evidence."""
+        if self.sentence:
+            return _judge_by_our_means(self.sentence, stored.ledger)
+        verdict, facts = JUDGES[self.label](stored)
+        if not isinstance(verdict, str):
+            verdict = "holds" if verdict else self.otherwise
+        return verdict, self.evidence.format(**facts)
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -113,7 +124,9 @@ def load_claims() -> tuple[Claim, ...]:
     for one in load_sentences():
         part = tables[one.table]
         label = f"{part['section']}/{one.label}"
-        spoken.append(Claim(label, part["name"], "sentence", part["where"], one.statement, one))
+        spoken.append(
+            Claim(label, part["name"], "sentence", part["where"], one.statement, sentence=one)
+        )
     return (*(Claim(**one) for one in _read("claims.toml")["claims"]), *spoken)
 
 
@@ -129,15 +142,10 @@ def claims_table(results: str | os.PathLike[str], paper: str | os.PathLike[str])
     -------
     DataFrame with columns label, kind, statement, where, verdict, evidence
     """
-    stored = StoredRows(results, paper)
-    records = []
-    for one in load_claims():
-        judgement = (
-            _judge_by_our_means(one.sentence, stored.ledger)
-            if one.sentence
-            else JUDGES[one.label](stored)
-        )
-        records.append((one.label, one.kind, one.statement, one.where, *judgement))
+    stored = StoredRows(Ledger.build(results, paper), load_studies(results))
+    records = [
+        (one.label, one.kind, one.statement, one.where, *one.judge(stored)) for one in load_claims()
+    ]
     return pd.DataFrame(records, columns=CLAIM_COLUMNS)
 
 
@@ -210,14 +218,14 @@ def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tupl
     return verdict_by_count(_evaluate(comparison, means), sentence.every)
 
 
-def _judge_by_our_means(sentence: Sentence, ledger: Ledger) -> Judgement:
+def _judge_by_our_means(sentence: Sentence, ledger: Ledger) -> tuple[str, str]:
     """Judge a sentence by our means; the paper's own count stands beside it."""
     _, own = judge_sentence(sentence, ledger.cells, "paper_mean")
     verdict, ours = judge_sentence(sentence, ledger.cells, "mean")
     if verdict == "missing":
-        return Judgement("not testable", f"{ours}; {own} in the paper's own numbers")
+        return "not testable", f"{ours}; {own} in the paper's own numbers"
     behind = ledger.repetitions(sentence.table)
-    return Judgement(verdict, f"{ours} comparisons on {behind}; {own} in the paper's own numbers")
+    return verdict, f"{ours} comparisons on {behind}; {own} in the paper's own numbers"
 
 
 _OPERATORS: dict[type, Any] = {
