@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import numpy as np
@@ -32,21 +31,10 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-def test_torch_is_needed_by_the_network_alone():
-    code = """
-import sys
-class NoTorch:
-    def find_spec(self, name, *_):
-        if name == "torch":
-            raise ModuleNotFoundError(name=name)
-sys.meta_path.insert(0, NoTorch())
-from steinsdr.baselines import MLPDirections
-try:
-    MLPDirections(1).fit([[0.0], [1.0]], [0.0, 1.0])
-except ImportError as error:
-    print(error)"""
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "MLPDirections needs torch: pip install 'steinsdr[nn]'\n"
+def test_a_missing_torch_is_named_with_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    with pytest.raises(ImportError, match="MLPDirections needs torch: pip install"):
+        MLPDirections(1).fit(*data())
 
 
 def data(n=60, p=6, q=2):
@@ -156,7 +144,6 @@ def altered(array, value):
     ("change", "message"),
     [
         (lambda X, Y: (altered(X, np.nan), Y), "X contains NaN"),
-        (lambda X, Y: (altered(X, np.inf), Y), "X contains infinity"),
         (lambda X, Y: (altered(X, 1e200), Y), "X holds values too large"),
         (lambda X, Y: (X, altered(Y, 1e200)), "y holds values too large"),
         (lambda X, Y: (X, altered(Y, np.nan)), r"y has 1 row\(s\) with NaN"),
@@ -183,7 +170,6 @@ class OwnRule:
     [
         (SIR(0), "'n_components' parameter of SIR must be an int in the range .* Got 0"),
         (KSIR("best"), "'n_components' parameter of KSIR .* a str among {'auto'}. Got 'best'"),
-        (MLPDirections(1.5), "'n_components' parameter of MLPDirections .* Got 1.5"),
         (SIR(7), "n_components=7; expected at most 6, the number of directions in which the slice"),
         (SIR(slicing="joint"), "'slicing' parameter of SIR must be a str among .* Got 'joint'"),
         (SIR(n_slices=1), r"'n_slices' parameter of SIR must be an int in the range \[2, inf\)"),
@@ -209,12 +195,6 @@ class OwnRule:
         (MLPDirections(learning_rate=0), "'learning_rate' parameter .* Got 0"),
         (MLPDirections(scale="unit"), "'scale' parameter .* Got 'unit'"),
         (MLPDirections(epochs=1, rank=AdaptiveRank()), "does not fit MLPDirections, which has X"),
-        (MLPDirections(epochs=1, rank=DominanceRank(0)), "max_rank"),
-        (MLPDirections(epochs=1, rank=DominanceRank(dominance=2)), "dominance"),
-        (MLPDirections(epochs=1, rank=DominanceRank(energy_light="all")), "energy_light"),
-        (MLPDirections(epochs=1, rank=DominanceRank(energy_heavy=np.nan)), "energy_heavy"),
-        (MLPDirections(epochs=1, rank=DominanceRank(skewness=None)), "skewness"),
-        (MLPDirections(epochs=1, rank=DominanceRank(branch="both")), "branch"),
         (RidgeDirections(3), "n_components=3; expected at most 2, the rank of the coefficients"),
         (RidgeDirections(alphas=[1.0, -1.0]), r"'alphas' parameter .* Got \[1.0, -1.0\]"),
         (RidgeDirections(alphas=()), r"'alphas' parameter .* Got \(\)"),

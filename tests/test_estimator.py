@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr import AdaptiveRank, HardThreshold, LabeledOnly, SteinSDR
 from steinsdr.scores import DenoisingScore, GaussianScore, StudentScore, TikhonovScore
-from steinsdr.simulation import LAWS, simulate
+from steinsdr.simulation import simulate
 from steinsdr.subspace import procrustes_distance
 
 SHADOWED = "the parameter `score` names the score function; a transformer has no score method"
@@ -86,24 +86,29 @@ def test_attributes_fit_together(data):
 
 
 @pytest.mark.parametrize("config", ["sup", "split", "full"])
-def test_configurations_train_where_they_say(data, config):
+def test_score_and_rank_see_what_the_configuration_says(data, config):
     class Recorder(GaussianScore):
         def fit(self, X, y=None):
             super().fit(X)
             self.seen_ = np.array(X)
             return self
 
-    sdr = SteinSDR(3, score=Recorder(), config=config).fit(
-        data.X, data.Y, X_unlabeled=data.X_unlabeled
-    )
-    expected = {
-        "sup": data.X,
-        "split": data.X_unlabeled,
-        "full": np.vstack([data.X, data.X_unlabeled]),
+    class Rule(HardThreshold):
+        def select(self, cross_moment, *, X, **others):
+            seen.append(len(X))
+            return super().select(cross_moment, **others)
+
+    seen = []
+    sdr = SteinSDR(score=Recorder(), config=config, rank=Rule(0.1))
+    sdr.fit(data.X, data.Y, data.X_unlabeled)
+    parts = {
+        "sup": [data.X],
+        "split": [data.X_unlabeled],
+        "full": [data.X, data.X_unlabeled],
     }[config]
-    np.testing.assert_array_equal(sdr.score_estimator_.seen_, expected)
-    assert sdr.scores_.shape == data.X.shape
-    assert procrustes_distance(sdr.components_.T, data.B) < 1.0
+    np.testing.assert_array_equal(sdr.score_estimator_.seen_, np.vstack(parts))
+    assert seen == [400 if config == "sup" else 1000]
+    np.testing.assert_allclose(sdr.scores_, sdr.score_estimator_.evaluate(data.X))
 
 
 def test_full_uses_the_training_scores_of_the_labeled_rows(data):
@@ -123,24 +128,25 @@ def test_nan_rows_are_unlabeled(data):
     assert one.components_.shape == (1, 20)
 
 
-def test_a_second_split_cannot_change_the_first(data):
-    sdr = SteinSDR(3, random_state=3)
-    first = sdr.fit(data.X, data.Y).components_
-    np.testing.assert_array_equal(sdr.fit(data.X, data.Y).components_, first)
-
-
-def test_pandas_names_and_set_output(data):
+def test_frames(data):
     columns = [f"gene{j}" for j in range(20)]
     X, Y = pd.DataFrame(data.X, columns=columns), pd.DataFrame(data.Y)
     sdr = SteinSDR(2).set_output(transform="pandas").fit(X, Y)
-    assert list(sdr.get_feature_names_out()) == ["steinsdr0", "steinsdr1"]
     assert list(sdr.transform(X).columns) == ["steinsdr0", "steinsdr1"]
     assert list(sdr.feature_names_in_) == columns
+    numbers = SteinSDR(2).fit(X.astype(object), data.Y)
+    np.testing.assert_array_equal(numbers.components_, sdr.components_)
+    other = X.assign(when=pd.date_range("2020-01-01", periods=len(X)), who="me")
+    for bad, message in [
+        (other, r"X has 2 column\(s\) that are not numeric \('when', 'who'\)"),
+        (X.assign(gene3=1.0), r"constant column.*gene3"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            SteinSDR(2).fit(bad, Y)
     with pytest.raises(ValueError, match="feature names"):
         sdr.transform(X.rename(columns={"gene0": "other"}))
-    constant = X.assign(gene3=1.0)
-    with pytest.raises(ValueError, match=r"constant column.*gene3"):
-        SteinSDR(2).fit(constant, Y)
+    with pytest.raises(ValueError, match="X_unlabeled: The feature names should match"):
+        SteinSDR(3, config="full").fit(X, Y, X_unlabeled=X[columns[::-1]])
 
 
 def test_pipeline_grid_search_and_clone(data):
@@ -191,42 +197,6 @@ def test_denoising_by_name():
     assert not np.array_equal(fits[0].scores_, fits[2].scores_), "the seed reaches the score"
 
 
-@pytest.mark.parametrize(("config", "rows"), [("sup", 400), ("split", 1000), ("full", 1000)])
-def test_the_rank_rule_sees_what_the_configuration_knows(data, config, rows):
-    class Rule(HardThreshold):
-        def select(self, cross_moment, *, X, **others):
-            seen.append(len(X))
-            return super().select(cross_moment, **others)
-
-    seen = []
-    SteinSDR(config=config, rank=Rule(0.1)).fit(data.X, data.Y, data.X_unlabeled)
-    assert seen == [rows]
-
-
-@pytest.mark.parametrize("law", ["isotropic", "ar1"])
-def test_true_score_finds_the_subspace(law):
-    data = simulate(law, 2000, p=10, seed=1)
-    sdr = SteinSDR(3, score=LAWS[law].score(10)).fit(data.X, data.Y)
-    assert procrustes_distance(sdr.components_.T, data.B) < 0.5
-
-
-def test_rank_rules_can_be_given(data):
-    five = SteinSDR(rank=AdaptiveRank(max_rank=2), random_state=0).fit(data.X, data.Y)
-    assert five.n_components_ <= 2
-    none = SteinSDR(rank=HardThreshold(1e9)).fit(data.X, data.Y)
-    assert (none.rank_.rank, none.n_components_) == (0, 1)
-
-
-def test_centering_makes_shifts_of_the_response_harmless(data):
-    shifted = data.Y + 1e4
-    with pytest.warns(UserWarning, match="center=True"):
-        off = SteinSDR(3).fit(data.X, shifted)
-    on = SteinSDR(3, center=True).fit(data.X, shifted)
-    plain = SteinSDR(3, center=True).fit(data.X, data.Y)
-    assert procrustes_distance(on.components_.T, plain.components_.T) < 1e-6
-    assert procrustes_distance(off.components_.T, plain.components_.T) > 0.1
-
-
 def test_one_covariate_is_its_own_subspace(rng):
     x = rng.standard_normal((100, 1))
     sdr = SteinSDR(score=GaussianScore()).fit(x, x[:, 0])
@@ -244,25 +214,19 @@ def changed(array, value, where=(3, 4)):
     [
         ({"n_components": 11}, {}, "n_components=11 but X has 20 column.* and y has 10"),
         ({"n_components": 0}, {}, "'n_components' parameter"),
-        ({"n_components": "all"}, {}, "'n_components' parameter"),
         ({"n_components": 2.0}, {}, "'n_components' parameter"),
         ({"config": "semi"}, {}, "'config' parameter"),
         ({"config": "split"}, {}, "config='split' needs unlabeled rows"),
-        ({"config": "full"}, {}, "config='full' needs unlabeled rows"),
         ({"score": "kernel"}, {}, "'score' parameter"),
-        ({"score": 3}, {}, "'score' parameter"),
         ({"score": TikhonovScore}, {}, "'score' parameter"),
         ({"score": TikhonovScore(lam=-1)}, {}, "'lam' parameter of TikhonovScore"),
         ({"rank": "best"}, {}, "'rank' parameter"),
-        ({"rank": 3}, {}, "'rank' parameter"),
         ({"n_components": 2, "rank": AdaptiveRank}, {}, "'rank' parameter"),
         ({"center": "yes"}, {}, "'center' parameter"),
         ({"random_state": "x"}, {}, "'random_state' parameter"),
         ({}, {"X": lambda X: changed(X, np.nan)}, "Input X contains NaN"),
-        ({}, {"X": lambda X: changed(X, np.inf)}, "Input X contains infinity"),
         ({}, {"X": lambda X: changed(X, "a")}, "could not convert"),
         ({}, {"X": lambda X: changed(X, 0.1, np.s_[:, 4])}, r"X has 1 constant column\(s\) \(4\)"),
-        ({}, {"X": lambda X: X[:1], "Y": lambda Y: Y[:1]}, "minimum of 2"),
         ({}, {"Y": lambda Y: Y[:-1]}, r"y has 399 row\(s\) but X has 400"),
         ({}, {"Y": lambda Y: changed(Y, np.nan, (5, 2))}, "partly NaN .first: row 5"),
         ({}, {"Y": lambda Y: changed(Y, np.inf, (5, 2))}, "y contains infinity"),
@@ -308,65 +272,36 @@ def test_the_rank_does_not_depend_on_the_unit_of_all_responses(unit, law, method
     assert expected.rank == found.rank > 1
 
 
-def test_means_of_responses_that_disturb_are_warned_of():
-    # Scores learned elsewhere do not average to zero over the labeled rows.
-    data = simulate("isotropic", n=300, p=20, n_unlabeled=1000)
-    shifted = data.Y + 3 * data.Y.std(axis=0)
+@pytest.mark.parametrize(("config", "shift"), [("sup", 1e4), ("split", 10.0)])
+def test_means_of_responses_that_disturb_are_warned_of(data, config, shift):
+    # Scores learned elsewhere do not average to zero over the labeled rows: a small mean disturbs.
+    def directions(Y, **parameters):
+        sdr = SteinSDR(3, config=config, **parameters).fit(data.X, Y, data.X_unlabeled)
+        return sdr.components_.T
+
     with pytest.warns(UserWarning, match="center=True"):
-        off = SteinSDR(3, config="split").fit(data.X, shifted, X_unlabeled=data.X_unlabeled)
+        off = directions(data.Y + shift)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        SteinSDR(3, config="split").fit(data.X, data.Y, X_unlabeled=data.X_unlabeled)
-        on = SteinSDR(3, config="split", center=True).fit(
-            data.X, shifted, X_unlabeled=data.X_unlabeled
-        )
-    far, near = (procrustes_distance(sdr.components_.T, data.B) for sdr in (off, on))
-    assert near < 0.7 * far
+        directions(data.Y)
+        on, plain = (directions(Y, center=True) for Y in (data.Y + shift, data.Y))
+    assert procrustes_distance(on, plain) < 1e-6
+    assert procrustes_distance(off, plain) > 0.1
 
 
-def test_units_of_columns_that_decide_are_warned_of(data):
-    X = data.X.copy()
-    X[:, 4] *= 0.01
+def test_units_that_decide_are_warned_of(data):
+    X, Y = data.X * np.where(np.arange(20) == 4, 0.01, 1), data.Y * np.r_[1, 100, np.ones(8)]
     with pytest.warns(UserWarning, match="StandardScaler"):
         SteinSDR(3).fit(X, data.Y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        make_pipeline(StandardScaler(), SteinSDR(3)).fit(X, data.Y)
-        for law in ("lognormal", "exp_ar1"):  # heavy tails in equal units
-            heavy = simulate(law, n=60, p=30)
-            SteinSDR(3).fit(heavy.X, heavy.Y)
-
-
-def test_units_of_responses_that_decide_are_warned_of(data):
-    Y = data.Y.copy()
-    Y[:, 1] *= 100
     with pytest.warns(UserWarning, match="Standardize y first"):
         SteinSDR(3).fit(data.X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        SteinSDR(3).fit(data.X, Y / Y.std(axis=0))
+        make_pipeline(StandardScaler(), SteinSDR(3)).fit(X, Y / Y.std(axis=0))
         SteinSDR(2).fit(data.X, Y[:, :2])  # both are kept: no unit decides
-        for law in ("lognormal", "exp_ar1"):
+        for law in ("lognormal", "exp_ar1"):  # heavy tails in equal units
             heavy = simulate(law, n=60, p=30)
             SteinSDR(3).fit(heavy.X, heavy.Y)
-
-
-def test_columns_that_are_no_numbers_are_named(data):
-    frame = pd.DataFrame(data.X).rename(columns=str)
-    words = r"X has 2 column\(s\) that are not numeric \('when', 'who'\); .* Leave them out"
-    dates = pd.date_range("2020-01-01", periods=len(frame))
-    with pytest.raises(ValueError, match=words):
-        SteinSDR(3).fit(frame.assign(when=dates, who="me"), data.Y)
-    numbers = SteinSDR(3, random_state=0).fit(frame.astype(object), data.Y)
-    plain = SteinSDR(3, random_state=0).fit(frame, data.Y)
-    np.testing.assert_array_equal(numbers.components_, plain.components_)
-
-
-def test_unlabeled_columns_are_matched_by_name(data):
-    names = [f"x{j}" for j in range(data.X.shape[1])]
-    frame = pd.DataFrame(data.X, columns=names)
-    with pytest.raises(ValueError, match=r"X_unlabeled: The feature names should match"):
-        SteinSDR(3, config="full").fit(frame, data.Y, X_unlabeled=frame[names[::-1]])
 
 
 def test_unlabeled_rows_pass_the_earlier_steps_of_a_pipeline_that_was_told(data):
@@ -387,10 +322,10 @@ def test_unlabeled_rows_pass_the_earlier_steps_of_a_pipeline_that_was_told(data)
 def test_responses_without_any_signal_are_said(rng):
     X, noise = rng.standard_normal((200, 4)), rng.standard_normal((200, 2))
     with pytest.warns(UserWarning, match="no direction stands out"):
-        sdr = SteinSDR(random_state=0).fit(X, noise)
-    assert sdr.n_components_ == 1
+        SteinSDR(random_state=0).fit(X, noise)
     with pytest.warns(UserWarning, match=r"its threshold 50\."):
-        assert SteinSDR(rank=HardThreshold(50.0)).fit(X, X[:, :2]).rank_.rank == 0
+        none = SteinSDR(rank=HardThreshold(50.0)).fit(X, X[:, :2])
+    assert (none.rank_.rank, none.n_components_) == (0, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SteinSDR(random_state=0).fit(X, X[:, :2])

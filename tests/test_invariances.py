@@ -1,9 +1,8 @@
-"""What must not matter, for any data: rotations, shifts, scales, order, precision."""
+"""What must not matter, for any data: rotations, shifts, scales, order."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
@@ -11,7 +10,6 @@ from scipy.stats import ortho_group
 from steinsdr import SteinSDR
 from steinsdr.scores import TikhonovScore
 from steinsdr.simulation import LAWS
-from steinsdr.subspace import procrustes_distance
 
 quick = settings(max_examples=15, deadline=None, derandomize=True)
 seeds = st.integers(0, 2**16)
@@ -76,17 +74,3 @@ def test_an_orthogonal_mix_of_responses_keeps_the_subspace(seed, law):
     Q = ortho_group.rvs(3, random_state=seed)
     a, b = fit(X, Y), fit(X, Y @ Q)
     np.testing.assert_allclose(b.singular_values_, a.singular_values_, rtol=1e-8)
-
-
-@quick
-@given(seeds, st.sampled_from(["isotropic", "ar1"]))
-def test_single_precision_agrees(seed, law):
-    X, Y, _ = draw(seed, law, n=100, p=10)
-    double, single = (fit(X, Y, tol=1e-4, dtype=dtype) for dtype in ("float64", "float32"))
-    np.testing.assert_allclose(single.cross_moment_, double.cross_moment_, atol=1e-3)
-
-
-@pytest.mark.parametrize("law", sorted(LAWS))
-def test_distance_to_itself_after_refit_is_zero(law):
-    X, Y, _ = draw(0, law)
-    assert procrustes_distance(fit(X, Y).components_.T, fit(X, Y).components_.T) < 1e-12

@@ -147,11 +147,10 @@ def test_order_of_columns_does_not_matter(method):
     assert angle(one.directions_[order], two.directions_) < 1e-6
 
 
-def test_csopg_ignores_order_and_monotone_transformation_of_responses():
+def test_csopg_ignores_monotone_transformation_of_responses():
     X, Y = data(50)
-    one = CSOPG(n_components=2).fit(X, Y)
-    two = CSOPG(n_components=2).fit(X, np.exp(Y[:, ::-1]))
-    assert angle(one.directions_, two.directions_) < 1e-6
+    one, two = (CSOPG(n_components=2).fit(X, values).directions_ for values in (Y, np.exp(Y)))
+    assert angle(one, two) < 1e-6
 
 
 def test_ksir_of_the_package_depends_on_the_first_response_and_the_repair_does_not():
@@ -162,13 +161,9 @@ def test_ksir_of_the_package_depends_on_the_first_response_and_the_repair_does_n
         rescaled = KSIR(2, weigh=weigh).fit(X, Y * [10, 1]).directions_
         assert (angle(one, swapped) < 1e-6) == invariant
         assert (angle(one, rescaled) < 1e-6) == invariant
-
-
-def test_weighing_all_of_one_response_changes_only_its_units():
-    X, Y = data(q=1)
-    Y /= Y.std(ddof=1)
-    one, two = (KSIR(2, weigh=weigh).fit(X, Y).directions_ for weigh in ("first", "all"))
-    assert angle(one, two) < 1e-6
+    y = Y[:, :1] / Y[:, 0].std(ddof=1)  # of one response nothing is left but its unit
+    first, every = (KSIR(2, weigh=weigh).fit(X, y).directions_ for weigh in ("first", "all"))
+    assert angle(first, every) < 1e-6
 
 
 def test_max_dim_matters_to_csopg_only_above_twenty_columns():
@@ -192,13 +187,9 @@ def test_only_csopg_sees_an_even_link():
 
 @each_method
 def test_components_span_the_directions(method):
-    X, Y = data()
-    fit = method().fit(X, Y)
-    assert fit.components_.shape == (fit.n_components_, 6)
-    assert_allclose(fit.components_ @ fit.components_.T, np.eye(fit.n_components_), atol=1e-12)
+    fit = method().fit(*data())
     assert_allclose(np.linalg.norm(fit.directions_, axis=0), 1.0)
     assert angle(fit.components_.T, fit.directions_) < 1e-7
-    assert_allclose(fit.transform(X), X @ fit.components_.T)
     assert list(fit.directions_path_) == [1, 2, 3, 4, 5, 6]
 
 

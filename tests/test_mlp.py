@@ -132,14 +132,6 @@ def test_the_light_rule_cannot_return_ten_of_ten(rng):
         assert DominanceRank(energy_light=0.95).select(weights, X=X).rank == 10
 
 
-def test_auto_selects_with_the_rule():
-    X, Y = data()
-    fit = MLPDirections(rank=DominanceRank(3), **SMALL).fit(X, Y)
-    assert fit.n_components_ == fit.rank_.rank == len(fit.components_) <= 3
-    assert_allclose(fit.rank_.singular_values, fit.singular_values_[:3])
-    assert MLPDirections(2, **SMALL).fit(X, Y).rank_ is None
-
-
 def test_recorded_calibration_supports_the_readings():
     table = pd.read_csv(ROOT / "book" / "results" / "calibration_mlp.csv")
     worst = table.groupby(["table", "reading"])["z"].agg(lambda z: z.abs().max())

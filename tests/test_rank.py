@@ -33,29 +33,18 @@ def spectrum_data(rng, n=400, p=8, q=6, r=2, noise=1.0):
     return S, Y, cross_moment(S, Y)
 
 
-def test_null_equals_a_loop_of_svds(rng):
-    S, Y, _ = spectrum_data(rng, n=50)
-    null = permutation_null(S, Y, k=4, m=7, rng=np.random.default_rng(1))
+@pytest.mark.parametrize("chunk", [1 << 24, 50 * 6 * 3])
+@pytest.mark.parametrize(("p", "q"), [(8, 6), (3, 9), (9, 3)])
+def test_null_equals_a_loop_of_svds(rng, monkeypatch, p, q, chunk):
+    monkeypatch.setattr("steinsdr.rank._CHUNK", chunk)
+    S, Y = rng.standard_normal((50, p)), rng.standard_normal((50, q))
+    null = permutation_null(S, Y, k=5, m=7, rng=np.random.default_rng(1))
     again = np.random.default_rng(1)
     orders = [again.permutation(50) for _ in range(7)]
-    expected = [np.linalg.svd(S.T @ Y[order] / 50, compute_uv=False)[:4] for order in orders]
+    values = [np.linalg.svd(S.T @ Y[order] / 50, compute_uv=False)[:5] for order in orders]
+    expected = np.zeros((7, 5))
+    expected[:, : min(5, p, q)] = values  # zeros beyond the smaller side
     np.testing.assert_allclose(null, expected, rtol=1e-8)
-
-
-def test_null_is_the_same_in_chunks(rng, monkeypatch):
-    S, Y, _ = spectrum_data(rng, n=30)
-    whole = permutation_null(S, Y, k=3, m=10, rng=np.random.default_rng(1))
-    monkeypatch.setattr("steinsdr.rank._CHUNK", 30 * 6 * 3)
-    chunked = permutation_null(S, Y, k=3, m=10, rng=np.random.default_rng(1))
-    np.testing.assert_allclose(chunked, whole, rtol=1e-10)
-
-
-@pytest.mark.parametrize(("p", "q"), [(3, 9), (9, 3)])
-def test_null_pads_beyond_the_smaller_side(rng, p, q):
-    S, Y = rng.standard_normal((40, p)), rng.standard_normal((40, q))
-    null = permutation_null(S, Y, k=5, m=4, rng=rng)
-    assert (null[:, :3] > 0).all()
-    assert (null[:, 3:] == 0).all()
 
 
 def test_permutation_branch_finds_the_rank(rng):
@@ -99,12 +88,9 @@ def test_at_least_one_direction_and_at_most_max_rank(rng):
     assert forced.method == "energy"
 
 
-def test_hard_threshold_counts():
+def test_rules_at_their_edges():
     M = np.diag([3.0, 2.0, 1.0])
     assert [HardThreshold(t).select(M).rank for t in (0.5, 1.0, 2.5, 9.0)] == [3, 2, 1, 0]
-
-
-def test_energy_and_sequential_rules_at_their_edges():
     assert energy_rank(np.array([1.0, 1.0]), 0.5) == 1
     assert energy_rank(np.array([1.0, 1.0]), 1.0) == 2
     assert energy_rank(np.zeros(3), 0.95) == 1
@@ -123,10 +109,9 @@ def test_energy_ignores_the_unit_of_the_values(unit):
     assert [energy_rank(unit * values, share) for share in (0.7, 0.9, 0.99)] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("rows", [29, 31])
-def test_null_asks_for_as_many_responses_as_scores(rng, rows):
-    S, Y = rng.standard_normal((30, 3)), rng.standard_normal((rows, 2))
-    with pytest.raises(ValueError, match=rf"scores has 30 row\(s\) but Y has {rows}; they must"):
+def test_null_asks_for_as_many_responses_as_scores(rng):
+    S, Y = rng.standard_normal((30, 3)), rng.standard_normal((31, 2))
+    with pytest.raises(ValueError, match=r"scores has 30 row\(s\) but Y has 31; they must"):
         permutation_null(S, Y, k=2, m=3, rng=rng)
 
 
@@ -155,12 +140,10 @@ def test_a_column_without_variation_has_no_tails(rng):
     [
         (AdaptiveRank(0), "max_rank"),
         (AdaptiveRank(energy=0), "energy"),
-        (AdaptiveRank(energy=None), "energy"),
         (AdaptiveRank(energy=np.nan), "energy"),
         (AdaptiveRank(quantile=1.5), "quantile"),
         (AdaptiveRank(quantile="high"), "quantile"),
         (AdaptiveRank(skewness=np.nan), "skewness"),
-        (AdaptiveRank(skewness=None), "skewness"),
         (AdaptiveRank(kurtosis="10"), "kurtosis"),
         (AdaptiveRank(n_permutations=0), "n_permutations"),
         (AdaptiveRank(branch="both"), "branch"),
@@ -200,11 +183,6 @@ def test_limits_are_far_from_the_papers_laws(law, n):
         assert found.min() > 2
 
 
-def test_gaussian_false_alarms_are_rare_where_samples_are_smallest():
-    z = np.random.default_rng(0).standard_normal((400, 50, 100))
-    assert not any(tail_check(sample).heavy for sample in z)
-
-
 def test_labeled_cells_of_table_3_are_heavy_in_the_selected_genes():
     """The switch sees the 100 selected genes of the labeled cells, at every size of Table 3."""
     if not (DATA / "m1_patchseq").exists():
@@ -212,7 +190,7 @@ def test_labeled_cells_of_table_3_are_heavy_in_the_selected_genes():
     data = load_patchseq(DATA / "m1_patchseq")
     genes = select_genes(data)
     for ratio, gamma in product((0.6, 0.8), (0.1, 0.3, 0.5)):
-        for rep in range(10):
+        for rep in range(3):
             split = table3_split(rep, ratio, gamma, data=data, genes=genes)
             found = tail_check(split.X_labeled)
             assert found.skewness > 1.1 * SKEWNESS_LIMIT, (ratio, gamma, rep, found)

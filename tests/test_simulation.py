@@ -91,17 +91,19 @@ def test_noise_is_standard_normal():
     assert residual.std() == pytest.approx(1.0, abs=0.02)
 
 
-def test_bad_requests_are_named():
-    with pytest.raises(ValueError, match="law must be one of 'isotropic'"):
-        simulate("normal")
-    with pytest.raises(ValueError, match="links need r in"):
-        simulate(r=2)
-    with pytest.raises(ValueError, match="version must be one of"):
-        simulate(version="section43")
-    with pytest.raises(ValueError, match="r must be an integer between 1 and 2"):
-        simulate(r=3, p=2)
-    for noise in (np.nan, -1.0, None):
-        with pytest.raises(ValueError, match="noise must be a finite number, zero or above"):
-            simulate(noise=noise)
-    with pytest.raises(ValueError, match="n must be an integer at least 1"):
-        simulate(n=0)
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"law": "normal"}, "law must be one of 'isotropic'"),
+        ({"r": 2}, "links need r in"),
+        ({"version": "section43"}, "version must be one of"),
+        ({"r": 3, "p": 2}, "r must be an integer between 1 and 2"),
+        ({"noise": np.nan}, "noise must be a finite number, zero or above"),
+        ({"noise": -1.0}, "noise must be a finite number, zero or above"),
+        ({"noise": None}, "noise must be a finite number, zero or above"),
+        ({"n": 0}, "n must be an integer at least 1"),
+    ],
+)
+def test_bad_requests_are_named(request_, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(**request_)

@@ -161,14 +161,6 @@ def test_pooled_null_is_sir_of_permuted_responses(slicing):
         assert_allclose(row[:6] ** 2, again.eigenvalues_[:6], atol=1e-10)
 
 
-def test_heavy_tails_use_the_energy_share():
-    X, Y = data(n=400)
-    fit = SIR().fit(np.exp(2 * X), Y)
-    share = np.cumsum(fit.eigenvalues_[:10]) / np.sum(fit.eigenvalues_[:10])
-    assert fit.rank_.method == "energy"
-    assert fit.n_components_ == np.argmax(share >= 0.95) + 1
-
-
 def test_projected_nulls_differ_by_the_number_of_responses():
     X, Y = data(q=4)
     mean, total = (

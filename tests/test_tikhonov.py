@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
-from steinsdr import SteinSDR
 from steinsdr.moments import stein_diagnostics
 from steinsdr.scores import GaussianScore, TikhonovScore, TikhonovScoreCV
 from steinsdr.scores.tikhonov import KrylovBasis, held_out_objective
-from steinsdr.subspace import procrustes_distance
 
 KSCORE = sorted((Path(__file__).parent / "data" / "kscore").glob("*.npz"))
 
@@ -52,11 +50,6 @@ def test_recovers_a_gaussian_score(gaussian):
     error = (score.train_scores_ - truth) * np.array([1.0, 2, 3, 0.1, 10, 1])
     assert np.sqrt(np.mean(error**2)) < 0.4  # the score itself has size 1 in these units
     assert stein_diagnostics(score.train_scores_, gaussian).slope == pytest.approx(0.9, abs=0.05)
-
-
-def test_training_scores_are_the_evaluation_there(gaussian):
-    score = TikhonovScore(tol=1e-9).fit(gaussian)
-    assert relative(score.evaluate(gaussian), score.train_scores_) < 1e-7
 
 
 def test_residual_bounds_the_true_error(gaussian):
@@ -152,12 +145,6 @@ def test_nystrom_with_few_centres_estimates_as_well(rng):
     np.testing.assert_array_equal(again.train_scores_, few.train_scores_)
 
 
-def test_one_feature_works(rng):
-    X = rng.standard_normal((1000, 1))
-    scores = TikhonovScore(lam=0.1).fit(X).train_scores_
-    assert np.corrcoef(scores[:, 0], X[:, 0])[0, 1] > 0.8
-
-
 def test_a_path_and_new_parameters_leave_a_fit_as_it_is(rng):
     X = rng.standard_normal((80, 3))
     score = TikhonovScore(lam=1e-3).fit(X)
@@ -177,8 +164,6 @@ LATE = np.where(np.arange(30)[:, None] == 7, 1.0, PLAIN * [1, 0, 1])  # column 1
     [
         (TikhonovScore(lam=0), PLAIN, "'lam' parameter"),
         (TikhonovScore(lam=np.nan), PLAIN, "'lam' parameter"),
-        (TikhonovScore(lam="small"), PLAIN, "'lam' parameter"),
-        (TikhonovScore(width=0.0), PLAIN, "'width' parameter"),
         (TikhonovScore(width="mean"), PLAIN, "'width' parameter"),
         (TikhonovScore(tol=0), PLAIN, "'tol' parameter"),
         (TikhonovScore(max_iter=0), PLAIN, "'max_iter' parameter"),
@@ -187,9 +172,6 @@ LATE = np.where(np.arange(30)[:, None] == 7, 1.0, PLAIN * [1, 0, 1])  # column 1
         (TikhonovScore(n_centers=0), PLAIN, "'n_centers' parameter"),
         (TikhonovScore(n_centers=31), PLAIN, r"n_centers=31, but X has 30 row"),
         (TikhonovScore(), PLAIN * [1, 0, 1], r"constant column\(s\) \(1\)"),
-        (TikhonovScore(), np.where(PLAIN > 1, np.nan, PLAIN), "NaN"),
-        (TikhonovScore(), np.where(PLAIN > 1, np.inf, PLAIN), "infinity"),
-        (TikhonovScore(), PLAIN[:1], "minimum of 2"),
         (TikhonovScore(), np.eye(30)[:, :1].repeat(3, 1), "width='median' is zero"),
         (TikhonovScore(), 1e160 * PLAIN, "X holds values too large or too small"),
         (TikhonovScore(standardize=False), 1e-170 * PLAIN, "X holds values too large or too small"),
@@ -210,15 +192,6 @@ LATE = np.where(np.arange(30)[:, None] == 7, 1.0, PLAIN * [1, 0, 1])  # column 1
 def test_bad_input_is_named(score, X, message):
     with pytest.raises(ValueError, match=message):
         score.fit(X)
-
-
-def test_bad_requests_are_named():
-    with pytest.raises(ValueError, match="3 features"):
-        TikhonovScore().fit(PLAIN).evaluate(PLAIN[:, :2])
-    with pytest.raises(NotFittedError):
-        TikhonovScore().evaluate(PLAIN)
-    with pytest.raises(ValueError, match="lams must be"):
-        TikhonovScore().path(PLAIN, [1e-3, 0.0])
 
 
 @pytest.mark.parametrize("p", [2, 3, 4, 7])
@@ -299,13 +272,3 @@ def test_many_rows_are_tuned_on_some(rng):
     few = TikhonovScoreCV(max_rows=100).fit(X)
     assert few.train_scores_.shape == X.shape
     assert few.objective_ != pytest.approx(TikhonovScoreCV().fit(X).objective_)
-
-
-def test_choice_serves_steinsdr_with_few_columns(rng):
-    X = rng.standard_normal((300, 3))
-    Y = X[:, :1] + 0.3 * X[:, :1] ** 3 + 0.5 * rng.standard_normal((300, 1))
-    tuned = SteinSDR(1, score=TikhonovScoreCV()).fit(X, Y)
-    assert procrustes_distance(tuned.components_.T, np.eye(3)[:, :1]) < 0.15
-    diagnostics = stein_diagnostics(tuned.scores_, X)
-    assert 0.6 < diagnostics.slope < 1.0  # shrunk, as a regularized score is
-    assert np.abs(diagnostics.identity - diagnostics.slope * np.eye(3)).max() < 0.15
