@@ -35,6 +35,7 @@ __all__ = [
     "HardThreshold",
     "RankRule",
     "RankSelection",
+    "TailCheck",
     "cumulative_energy",
     "energy_rank",
     "leading_singular_values",

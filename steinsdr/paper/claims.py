@@ -34,6 +34,7 @@ __all__ = [
     "NN",
     "TRE",
     "VERDICTS",
+    "Claim",
     "Sentence",
     "claims_table",
     "judge_sentence",
