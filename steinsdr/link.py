@@ -2,8 +2,10 @@ r"""Fits of the regression function :math:`f(x) = E(y \mid x)` that also know it
 
 The augmented moment (:class:`steinsdr.SteinSDR` with ``augment``) needs two things of a fit: values
 :math:`\hat f(x_i)` and weighted averages of gradients,
-:math:`n^{-1} \sum_i w(x_i) \nabla \hat f(x_i)^\top`. :func:`average_gradients` gets the latter from any
-regressor: from the coefficients of a linear one, from a method ``average_gradients`` or ``gradient``,
+:math:`n^{-1} \sum_i w(x_i) \nabla \hat f(x_i)^\top`. :func:`average_gradients` gets the latter
+from any
+regressor: from the coefficients of a linear one, from a method ``average_gradients`` or
+``gradient``,
 or else from differences of predictions. :class:`KernelLink` is kernel ridge regression with both in
 closed form.
 """
@@ -85,7 +87,8 @@ def _difference(model: Any, X: NDArray, column: int) -> NDArray:
 class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     r"""Kernel ridge regression with a Gaussian kernel, tuned by leave-one-out.
 
-    :math:`\hat f(x) = \bar y + \sum_j c_j\{1 + \exp(-\|x - x_j\|^2 / 2 h^2)\}` with one width h for all
+    :math:`\hat f(x) = \bar y + \sum_j c_j\{1 + \exp(-\|x - x_j\|^2 / 2 h^2)\}` with one width h
+    for all
     responses and a penalty for each of them. Both minimize the leave-one-out error, which costs one
     eigendecomposition per width.
 
@@ -107,6 +110,8 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         The chosen h.
     alpha_ : ndarray of shape (q,)
         The chosen penalties, per row.
+    error_ : float
+        Mean squared leave-one-out error over the responses, in their units.
     centers_ : ndarray of shape (m, p)
         Rows that carry the expansion.
     dual_coef_ : ndarray of shape (m, q)
@@ -161,6 +166,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             error, alpha, coefficients = self._tune(points, Y, width, penalties)
             if error < best:
                 best, self.width_ = error, float(width)
+                self.error_ = error / Y.shape[1]
                 self.alpha_, self.dual_coef_ = alpha, coefficients
         return self
 

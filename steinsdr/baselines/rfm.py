@@ -1,0 +1,168 @@
+r"""Recursive feature machine: kernel ridge regression that learns its own metric."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.extmath import svd_flip
+
+from .._base import DirectionTransformer, varying_columns
+from ..link import KernelLink
+from ..rank import RankRule, RankSelection, cumulative_energy, energy_rank
+
+__all__ = ["RFM"]
+
+MIN_ROWS = 4
+
+
+class RFM(DirectionTransformer):
+    r"""Leading eigenvectors of the average gradient outer product of a kernel fit.
+
+    A kernel ridge regression :math:`\hat f` of y on x gives
+
+    .. math:: \hat A = n^{-1} \sum_i \nabla \hat f(x_i) \nabla \hat f(x_i)^\top ,
+
+    whose range is the central mean subspace if the fit is exact. The next step fits again in the
+    metric :math:`\hat A`, that is in the coordinates :math:`\hat A^{1/2} x`, and so on. Of all
+    steps the
+    one with the smallest leave-one-out error counts. Width and penalties are chosen by
+    leave-one-out
+    in every step (:class:`steinsdr.link.KernelLink`).
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        Dimension r. "auto" takes as many eigenvalues as reach 95 percent of their sum, or what
+        ``rank`` selects.
+    steps : int, default=3
+        Kernel fits; with 1 the metric is never learned.
+    rank : "adaptive" or object, default="adaptive"
+        Rank rule for ``n_components="auto"``; its ``select`` gets the p x p root of :math:`\hat A`.
+    max_centers : int, default=2000
+        Rows that carry the kernel expansion.
+    random_state : int, RandomState or None, default=None
+        Chooses them if there are more rows.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, p)
+        Orthonormal rows that span the estimate, in the raw scale of X.
+    agop_ : ndarray of shape (p, p)
+        :math:`\hat A` of the chosen step, in the raw scale of X.
+    singular_values_ : ndarray of shape (p,)
+        Roots of its eigenvalues.
+    n_steps_ : int
+        The chosen step, counted from 1.
+    errors_ : list of float
+        Leave-one-out error of every step.
+    n_components_, rank_, n_features_in_, feature_names_in_
+        As in :class:`steinsdr.SteinSDR`.
+
+    Notes
+    -----
+    It sees even links, which first moments do not. With about as many rows as columns the kernel
+    fit
+    is nearly linear, and learning the metric makes the directions worse. The leave-one-out error
+    does
+    not notice, because the metric was learned from the row that it leaves out.
+
+    References
+    ----------
+    A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin (2024). Mechanism for feature learning in
+    neural networks and backpropagation-free machine learning models. Science 383, 1461-1467.
+
+    Examples
+    --------
+    An even link, which a linear regression does not see:
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 4))
+    >>> rfm = RFM(1).fit(X, X[:, 0] ** 2)
+    >>> bool(abs(rfm.components_[0, 0]) > 0.99)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DirectionTransformer._parameter_constraints,
+        "steps": [Interval(numbers.Integral, 1, None, closed="left")],
+        "max_centers": [Interval(numbers.Integral, 2, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int | Literal["auto"] = "auto",
+        *,
+        steps: int = 3,
+        rank: str | RankRule = "adaptive",
+        max_centers: int = 2000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.steps = steps
+        self.rank = rank
+        self.max_centers = max_centers
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Estimate the central mean subspace from X (n, p) and responses y (n,) or (n, q)."""
+        self._validate_params()
+        points, responses = self._check_complete(X, y, min_rows=MIN_ROWS)
+        self._check_limit(points.shape[1], "the number of columns of X")
+        varying = varying_columns(points)
+        scale = points[:, varying].std(axis=0)
+        Z = (points[:, varying] - points[:, varying].mean(axis=0)) / scale
+        seed = check_random_state(self.random_state).randint(2**31)
+        root = np.eye(Z.shape[1])
+        best: NDArray = root
+        self.errors_ = []
+        for _ in range(self.steps):
+            link = KernelLink(max_centers=self.max_centers, random_state=seed)
+            link.fit(Z @ root, responses)
+            # The chain rule: a gradient in z is the root times one in the learned coordinates.
+            outer = root @ _mean_outer_product(link, Z @ root) @ root
+            if not self.errors_ or link.error_ < min(self.errors_):
+                best = outer
+            self.errors_.append(link.error_)
+            if not np.trace(outer) > 0:
+                break  # a constant fit has no direction to follow
+            root = _square_root(outer / np.trace(outer) * len(outer))
+        self.n_steps_ = int(np.argmin(self.errors_)) + 1
+        self.agop_ = np.zeros((points.shape[1], points.shape[1]))
+        self.agop_[np.ix_(varying, varying)] = best / np.outer(scale, scale)
+        U, values, Vt = np.linalg.svd(self.agop_, hermitian=True)
+        self.singular_values_ = np.sqrt(np.clip(values, 0.0, None))
+        self.n_components_ = self._select_dimension(
+            _EnergyShare(), _square_root(self.agop_), limit=int(varying.sum())
+        )
+        self.components_ = svd_flip(U, Vt)[0].T[: self.n_components_]
+        return self
+
+
+class _EnergyShare:
+    """The rule behind "auto": as many eigenvalues as reach 95 percent of their sum."""
+
+    def select(self, matrix: NDArray, **_: Any) -> RankSelection:
+        values = np.linalg.svd(matrix, compute_uv=False)
+        energy = cumulative_energy(values)
+        return RankSelection(energy_rank(values, 0.95), "energy", values, energy)
+
+
+def _mean_outer_product(link: KernelLink, X: NDArray) -> NDArray:
+    """Return the average gradient outer product (p, p) over rows and responses."""
+    total = np.zeros((X.shape[1], X.shape[1]))
+    step = max(1, (1 << 22) // (X.shape[1] * link.dual_coef_.shape[1]))
+    for start in range(0, len(X), step):
+        gradient = link.gradient(X[start : start + step])
+        total += np.tensordot(gradient, gradient, axes=([0, 2], [0, 2]))
+    return total / len(X)
+
+
+def _square_root(matrix: NDArray) -> NDArray:
+    """Return the symmetric root of a nonnegative matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
