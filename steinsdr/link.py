@@ -1,96 +1,32 @@
-r"""Fits of the regression function :math:`f(x) = E(y \mid x)` that also know its gradient.
-
-The augmented moment (:class:`steinsdr.SteinSDR` with ``augment``) needs two things of a fit: values
-:math:`\hat f(x_i)` and weighted averages of gradients,
-:math:`n^{-1} \sum_i w(x_i) \nabla \hat f(x_i)^\top`. :func:`average_gradients` gets the latter
-from any
-regressor: from the coefficients of a linear one, from a method ``average_gradients`` or
-``gradient``,
-or else from differences of predictions. :class:`KernelLink` is kernel ridge regression with both in
-closed form.
-"""
+r"""Kernel ridge regression that knows its gradient, a fit of :math:`E(y \mid x)`."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.linear_model import RidgeCV
 from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-__all__ = ["KernelLink", "average_gradients", "ridge_link"]
+__all__ = ["KernelLink"]
 
-PENALTIES = np.logspace(-4, 2, 25)
-KERNEL_PENALTIES = np.logspace(-6, 1, 15)
+PENALTIES = np.logspace(-6, 1, 15)
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
 CHUNK = 1 << 22  # entries of a kernel matrix held at once
-
-
-def ridge_link(n: int) -> RidgeCV:
-    """Return the ridge regression for n rows, with a penalty per response by leave-one-out."""
-    return RidgeCV(alphas=n * PENALTIES, alpha_per_target=True)
-
-
-def average_gradients(model: Any, X: NDArray, weights: NDArray) -> NDArray:
-    r"""Return :math:`n^{-1} \sum_i w_k(x_i) \nabla \hat f(x_i)^\top` for every weight.
-
-    Parameters
-    ----------
-    model : regressor
-        Fitted to q responses.
-    X : ndarray of shape (n, p)
-        Points.
-    weights : ndarray of shape (n, m)
-        Values of the weights at the points.
-
-    Returns
-    -------
-    ndarray of shape (m, p, q)
-
-    Examples
-    --------
-    The gradient of a linear fit is its coefficients:
-
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.standard_normal((50, 3)), rng.standard_normal((50, 2))
-    >>> model = ridge_link(50).fit(X, Y)
-    >>> bool(np.allclose(average_gradients(model, X, np.ones((50, 1)))[0], model.coef_.T))
-    True
-    """
-    n, p = X.shape
-    if hasattr(model, "average_gradients"):
-        return np.asarray(model.average_gradients(X, weights))
-    if hasattr(model, "gradient"):
-        gradient = np.asarray(model.gradient(X), dtype=float).reshape(n, p, -1)
-        return np.einsum("im,ipq->mpq", weights, gradient) / n
-    if hasattr(model, "coef_"):
-        coefficients = np.atleast_2d(model.coef_).T
-        return weights.mean(axis=0)[:, None, None] * coefficients
-    columns = [_difference(model, X, j) for j in range(p)]
-    return np.stack([weights.T @ change / n for change in columns], axis=1)
-
-
-def _difference(model: Any, X: NDArray, column: int) -> NDArray:
-    """Return the central difference of the predictions along a column, shape (n, q)."""
-    step = 1e-2 * X[:, column].std()  # wide enough for trees to change, too
-    shift = np.zeros(X.shape[1])
-    shift[column] = step
-    up, down = (np.asarray(model.predict(X + s)).reshape(len(X), -1) for s in (shift, -shift))
-    return (up - down) / (2 * step)
 
 
 class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     r"""Kernel ridge regression with a Gaussian kernel, tuned by leave-one-out.
 
     :math:`\hat f(x) = \bar y + \sum_j c_j\{1 + \exp(-\|x - x_j\|^2 / 2 h^2)\}` with one width h
-    for all
-    responses and a penalty for each of them. Both minimize the leave-one-out error, which costs one
-    eigendecomposition per width.
+    for all responses and a penalty for each of them. Both minimize the leave-one-out error, which
+    costs one eigendecomposition per width.
 
     Parameters
     ----------
@@ -131,6 +67,13 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "widths": ["array-like"],
+        "penalties": ["array-like", None],
+        "max_centers": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         *,
@@ -146,6 +89,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to X (n, p) and responses y (n,) or (n, q)."""
+        self._validate_params()
         points, responses = validate_data(
             self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=3
         )
@@ -159,7 +103,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             rng = check_random_state(self.random_state)
             chosen = rng.choice(n, size=int(self.max_centers), replace=False)
             self.centers_ = points[np.sort(chosen)]
-        penalties = KERNEL_PENALTIES if self.penalties is None else np.asarray(self.penalties)
+        penalties = PENALTIES if self.penalties is None else np.asarray(self.penalties)
         unit = np.median(pdist(self.centers_))
         best = np.inf
         for width in np.atleast_1d(self.widths) * unit:
@@ -224,20 +168,6 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
                 pull = _gaussian(points[rows], self.centers_, self.width_) * coefficients
                 out[rows, :, k] = pull @ self.centers_ - pull.sum(axis=1)[:, None] * points[rows]
         return out / self.width_**2
-
-    def average_gradients(self, X: ArrayLike, weights: NDArray) -> NDArray:
-        """Return the weighted means of the gradient, shape (m, p, q), without storing gradients."""
-        check_is_fitted(self, "dual_coef_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        n, p = points.shape
-        out = np.zeros((weights.shape[1], p, self.dual_coef_.shape[1]))
-        for rows in self._batches(n):
-            kernel = _gaussian(points[rows], self.centers_, self.width_)
-            fitted = kernel @ self.dual_coef_
-            for k, w in enumerate(weights[rows].T):
-                out[k] += self.centers_.T @ ((w @ kernel)[:, None] * self.dual_coef_)
-                out[k] -= points[rows].T @ (w[:, None] * fitted)
-        return out / (n * self.width_**2)
 
     def _batches(self, n: int) -> Any:
         return gen_batches(n, max(1, CHUNK // len(self.centers_)))

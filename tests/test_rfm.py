@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from steinsdr.baselines.rfm import RFM
+from steinsdr.baselines import RFM
 from steinsdr.link import KernelLink
 from steinsdr.subspace import procrustes_distance
 

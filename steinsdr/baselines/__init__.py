@@ -1,9 +1,10 @@
-"""The paper's competitors, and ridge regression, with the interface of ``SteinSDR``."""
+"""The paper's competitors, ridge regression and RFM, with the interface of ``SteinSDR``."""
 
 from ..rank import DominanceRank
 from .mave import CSOPG, KSIR
 from .mlp import MLPDirections
+from .rfm import RFM
 from .ridge import RidgeDirections
 from .sir import SIR
 
-__all__ = ["CSOPG", "KSIR", "SIR", "DominanceRank", "MLPDirections", "RidgeDirections"]
+__all__ = ["CSOPG", "KSIR", "RFM", "SIR", "DominanceRank", "MLPDirections", "RidgeDirections"]

@@ -11,9 +11,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import svd_flip
 
-from .._base import DirectionTransformer, varying_columns
+from .._base import varying_columns
 from ..link import KernelLink
-from ..rank import RankRule, RankSelection, cumulative_energy, energy_rank
+from ..rank import (
+    DirectionTransformer,
+    RankRule,
+    RankSelection,
+    cumulative_energy,
+    energy_rank,
+)
 
 __all__ = ["RFM"]
 
@@ -29,10 +35,8 @@ class RFM(DirectionTransformer):
 
     whose range is the central mean subspace if the fit is exact. The next step fits again in the
     metric :math:`\hat A`, that is in the coordinates :math:`\hat A^{1/2} x`, and so on. Of all
-    steps the
-    one with the smallest leave-one-out error counts. Width and penalties are chosen by
-    leave-one-out
-    in every step (:class:`steinsdr.link.KernelLink`).
+    steps the one with the smallest leave-one-out error counts. Width and penalties are chosen by
+    leave-one-out in every step (:class:`steinsdr.link.KernelLink`).
 
     Parameters
     ----------
@@ -66,10 +70,8 @@ class RFM(DirectionTransformer):
     Notes
     -----
     It sees even links, which first moments do not. With about as many rows as columns the kernel
-    fit
-    is nearly linear, and learning the metric makes the directions worse. The leave-one-out error
-    does
-    not notice, because the metric was learned from the row that it leaves out.
+    fit is nearly linear, and learning the metric makes the directions worse. The leave-one-out
+    error does not notice, because the metric was learned from the row that it leaves out.
 
     References
     ----------
@@ -119,7 +121,7 @@ class RFM(DirectionTransformer):
         seed = check_random_state(self.random_state).randint(2**31)
         root = np.eye(Z.shape[1])
         best: NDArray = root
-        self.errors_ = []
+        self.errors_: list[float] = []
         for _ in range(self.steps):
             link = KernelLink(max_centers=self.max_centers, random_state=seed)
             link.fit(Z @ root, responses)
@@ -146,8 +148,8 @@ class RFM(DirectionTransformer):
 class _EnergyShare:
     """The rule behind "auto": as many eigenvalues as reach 95 percent of their sum."""
 
-    def select(self, matrix: NDArray, **_: Any) -> RankSelection:
-        values = np.linalg.svd(matrix, compute_uv=False)
+    def select(self, cross_moment: NDArray, **_: Any) -> RankSelection:
+        values = np.linalg.svd(cross_moment, compute_uv=False)
         energy = cumulative_energy(values)
         return RankSelection(energy_rank(values, 0.95), "energy", values, energy)
 
