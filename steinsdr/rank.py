@@ -422,7 +422,7 @@ class DominanceRank(BaseEstimator):
 
 
 class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A transformer x -> components_ @ x with orthonormal rows ``components_`` (r, p)."""
+    """A transformer ``x -> components_ @ x`` with orthonormal rows ``components_`` (r, p)."""
 
     n_components: int | Literal["auto"]
     rank: str | RankRule

@@ -18,7 +18,7 @@ _KEYS = ("law", "n", "r", "train_ratio", "gamma", "method", "study", "size", "re
 
 
 def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the paper's commands; ``add`` is that of :mod:`steinsdr.__main__`."""
+    """Add the paper's commands; ``add`` is that of ``steinsdr.__main__``."""
     example = "table1 --profile laptop --jobs 2"
     run = add(_run, "compute the missing cells of a table", example, "paper")
     run.add_argument("--profile", default="laptop", help="smoke, laptop (default) or paper")

@@ -56,14 +56,7 @@ WIDTH = 80  # of printed lines
 class Finding(NamedTuple):
     """Something about the data or the fit that a reader should know, and what to do about it.
 
-    Attributes
-    ----------
-    kind : str
-        A short name, such as "discrete".
-    text : str
-        What was found.
-    advice : str
-        What to do.
+    ``kind`` is a short name such as "discrete", ``text`` what was found, ``advice`` what to do.
     """
 
     kind: str
@@ -235,7 +228,7 @@ class Analysis:
 
     @cached_property
     def predictors(self) -> pd.DataFrame:
-        """One row per predictor, see :func:`describe`."""
+        """One row per predictor, see :func:`steinsdr.report.rules.describe`."""
         return describe(self.table.X)
 
     @property
