@@ -152,7 +152,7 @@ def check_figures(site: Site, path: Path) -> Iterator[str]:
 def check_links(site: Site, path: Path) -> Iterator[str]:
     """Links and redirections within the site lead to a file, and to an anchor that is there."""
     page = site.pages[path]
-    # The way back from a listing of code names re-exported objects by their package: viewcode's own.
+    # Ways back from a listing of code are viewcode's own; it names re-exports by their package.
     urls = {str(element["href"]) for element in page.select("a[href]:not(.viewcode-back)")}
     for element in page.select("meta[http-equiv=refresh i]"):
         urls.add(str(element["content"]).partition("url=")[2])
