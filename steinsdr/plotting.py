@@ -18,7 +18,6 @@ with needs_extra("report", "steinsdr.plotting"):
 
 __all__ = [
     "METHOD_COLORS",
-    "METHOD_STYLES",
     "plot_alignment",
     "plot_spectrum",
     "plot_summary",
@@ -39,20 +38,6 @@ METHOD_COLORS: dict[str, str] = {
     "MLP": "#5a5a5a",
 }
 """One colour per method of the paper, safe for colour-blind readers, the same everywhere."""
-
-METHOD_STYLES: dict[str, tuple[str, str]] = {
-    "TRE-sup": ("-", "o"),
-    "TRE-full": ("-", "s"),
-    "TRE-split": ("-", "^"),
-    "NN-sup": ("-.", "o"),
-    "NN-full": ("-.", "s"),
-    "NN-split": ("-.", "^"),
-    "SIR": ("--", "D"),
-    "csOPG": ("--", "v"),
-    "KSIR": ("--", "P"),
-    "MLP": ("--", "X"),
-}
-"""Line and marker per method: the line tells the family, the marker which of it."""
 
 SIGNAL, NULL = _PALETTE[0], "0.55"
 
@@ -111,15 +96,8 @@ def plot_spectrum(selection: RankSelection, ax: Axes | None = None) -> Axes:
     ax.plot(k, values, color=SIGNAL, lw=1)
     kept = k <= selection.rank
     ax.scatter(k[kept], values[kept], color=SIGNAL, s=45, zorder=3, label="kept")
-    ax.scatter(
-        k[~kept],
-        values[~kept],
-        s=45,
-        zorder=3,
-        facecolor="white",
-        edgecolor=SIGNAL,
-        label="dropped",
-    )
+    hollow = {"facecolor": "white", "edgecolor": SIGNAL, "label": "dropped"}
+    ax.scatter(k[~kept], values[~kept], s=45, zorder=3, **hollow)
     ax.set(xlabel="k", ylabel="k-th singular value", xticks=k, ylim=(0, None))
     ax.set_title(f"{selection.method} rule: rank {selection.rank}")
     ax.legend(frameon=False, fontsize="small")
@@ -131,16 +109,7 @@ def plot_summary(
 ) -> Axes:
     """Draw a sufficient summary plot: a response against one estimated direction, with its trend.
 
-    Parameters
-    ----------
-    Z : array-like of shape (n, r)
-        Sufficient predictors, ``SteinSDR.transform(X)``.
-    y : array-like of shape (n,)
-        One response.
-    direction : int
-        Column of Z.
-    label : str
-        Name of the response.
+    Z (n, r) is ``SteinSDR.transform(X)``, y (n,) one response with name ``label``.
     """
     ax = plt.subplots(figsize=(4, 3.4))[1] if ax is None else ax
     z, response = np.asarray(Z)[:, direction], np.asarray(y)
@@ -157,14 +126,8 @@ def plot_summary(
 def plot_alignment(components: NDArray, B: NDArray, ax: Axes | None = None) -> Axes:
     """Draw the estimated basis, turned as close to the truth as it goes, against the truth.
 
-    On the diagonal each loading is recovered exactly.
-
-    Parameters
-    ----------
-    components : ndarray of shape (r, p)
-        ``SteinSDR.components_``.
-    B : ndarray of shape (p, r)
-        True basis.
+    On the diagonal each loading is recovered exactly. ``components`` (r, p) are those of a fit, B
+    (p, r) is the true basis.
     """
     ax = plt.subplots(figsize=(3.6, 3.6))[1] if ax is None else ax
     U, _, Vt = np.linalg.svd(components @ B)

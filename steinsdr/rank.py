@@ -1,10 +1,7 @@
 r"""How many directions: Algorithms 1, 2 and 4, and the tail check inside the last two.
 
-Algorithm 1 counts the singular values of :math:`\hat M` above a constant. Algorithm 2 looks at the
-tails of x. Under light tails it keeps the leading singular values that exceed a quantile of their
-permutation null, under heavy tails as many as reach a share of the energy. Algorithm 4 does the
-like with a network's weights. Algorithm 3, that of sliced inverse regression, uses the same parts
-(:mod:`steinsdr.baselines`). :class:`DirectionTransformer` is the base of every estimator whose
+Algorithm 3, that of sliced inverse regression, uses the same parts (:mod:`steinsdr.baselines`).
+:class:`DirectionTransformer` is the base of every estimator whose
 dimension such a rule can select.
 """
 
@@ -12,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -68,8 +65,7 @@ def tail_check(
     """Classify x as heavy-tailed if any feature exceeds a limit :math:`s_0` or :math:`k_0`.
 
     The paper gives no limits. These separate its four laws and its data at every sample size
-    it uses, with a margin that the tests measure: 100 Gaussian features at n = 50 stay below both,
-    log-normal ones exceed both by far. Columns that do not vary have no tails.
+    it uses, with a margin that the tests measure. Columns that do not vary have no tails.
 
     Parameters
     ----------
@@ -108,8 +104,6 @@ class RankSelection:
         What they were compared with: null quantiles, or the constant of Algorithm 1.
     null : ndarray of shape (m, k) or None
         Singular values under permutation, one row each.
-    energy : ndarray of shape (k,)
-        Cumulative share of the squared singular values.
     tails : TailCheck or None
         The check that chose the rule.
     """
@@ -117,10 +111,14 @@ class RankSelection:
     rank: int
     method: str
     singular_values: NDArray
-    energy: NDArray
     thresholds: NDArray | None = None
     null: NDArray | None = None
     tails: TailCheck | None = None
+
+    @property
+    def energy(self) -> NDArray:
+        """Cumulative share of the squared singular values, shape (k,)."""
+        return cumulative_energy(self.singular_values)
 
 
 class RankRule(Protocol):
@@ -181,9 +179,7 @@ def sequential_rank(values: NDArray, thresholds: NDArray) -> int:
 
 
 def leading_singular_values(matrix: NDArray, k: int) -> NDArray:
-    """Return the k largest singular values, padded with zeros.
-
-    Those that rounding alone can produce, as from responses that repeat each other, are zero.
+    """Return the k largest singular values, padded with zeros; those that are rounding are zero.
 
     Examples
     --------
@@ -201,13 +197,7 @@ def permutation_null(
 ) -> NDArray:
     r"""Leading singular values of :math:`n^{-1} \hat S^\top Y_\pi` over m random permutations.
 
-    All permutations of a chunk go through one matrix product. Their singular values are not taken
-    from Gram matrices, whose rounding would hide the small ones.
-
-    Returns
-    -------
-    ndarray of shape (m, k)
-        Padded with zeros if k exceeds min(p, q).
+    The result has shape (m, k), padded with zeros if k exceeds min(p, q).
     """
     S, responses = check_matrix(scores, "scores"), check_matrix(Y, "Y")
     check_same_rows(S, responses, name="scores")
@@ -219,14 +209,16 @@ def permutation_null(
         size = min(step, m - start)
         # (n, size, q): column block b holds the rows of Y in the order of permutation b
         permuted = responses[np.stack([rng.permutation(n) for _ in range(size)], axis=1)]
+        # One product for the chunk. No Gram matrices: their rounding would hide small values.
         moments = (S.T @ permuted.reshape(n, size * q) / n).reshape(p, size, q)
         values = np.linalg.svd(moments.transpose(1, 0, 2), compute_uv=False)[:, :k]
         null[start : start + size, : values.shape[1]] = values
     return null
 
 
+@dataclass(eq=False, repr=False)  # the constructor; all else is scikit-learn's
 class HardThreshold(BaseEstimator):
-    r"""Algorithm 1: the number of singular values above :math:`\tau`.
+    r"""Algorithm 1: the number of singular values of :math:`\hat M` above :math:`\tau`.
 
     With :math:`\tau = C/2`, C a lower bound of :math:`\sigma_r(M)`, it finds the rank with
     probability tending to one (Theorem 3). C is rarely known outside a simulation.
@@ -246,24 +238,22 @@ class HardThreshold(BaseEstimator):
         "tau": [Interval(Real, 0, None, closed="neither")]
     }
 
-    def __init__(self, tau: float) -> None:
-        self.tau = tau
+    tau: float
 
     def select(self, cross_moment: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q); it may be 0."""
         self._validate_params()
         values = np.linalg.svd(check_matrix(cross_moment, "cross_moment"), compute_uv=False)
-        return RankSelection(
-            rank=int(np.sum(values > self.tau)),
-            method="threshold",
-            singular_values=values,
-            energy=cumulative_energy(values),
-            thresholds=np.full_like(values, self.tau),
-        )
+        rank = int(np.sum(values > self.tau))
+        return RankSelection(rank, "threshold", values, np.full_like(values, self.tau))
 
 
+@dataclass(eq=False, repr=False)
 class AdaptiveRank(BaseEstimator):
-    r"""Algorithm 2: permutation test under light tails, energy share under heavy ones.
+    r"""Algorithm 2: permutation test under light tails of x, energy share under heavy ones.
+
+    The test keeps the leading singular values of :math:`\hat M` that exceed a quantile of their
+    permutation null.
 
     Parameters
     ----------
@@ -297,24 +287,14 @@ class AdaptiveRank(BaseEstimator):
         "branch": [StrOptions({"auto", "permutation", "energy"})],
     }
 
-    def __init__(
-        self,
-        max_rank: int = 10,
-        *,
-        energy: float = 0.95,
-        quantile: float = 0.90,
-        n_permutations: int = 200,
-        skewness: float = SKEWNESS_LIMIT,
-        kurtosis: float = KURTOSIS_LIMIT,
-        branch: str = "auto",
-    ) -> None:
-        self.max_rank = max_rank
-        self.energy = energy
-        self.quantile = quantile
-        self.n_permutations = n_permutations
-        self.skewness = skewness
-        self.kurtosis = kurtosis
-        self.branch = branch
+    max_rank: int = 10
+    _: KW_ONLY
+    energy: float = 0.95
+    quantile: float = 0.90
+    n_permutations: int = 200
+    skewness: float = SKEWNESS_LIMIT
+    kurtosis: float = KURTOSIS_LIMIT
+    branch: str = "auto"
 
     def select(
         self,
@@ -329,15 +309,13 @@ class AdaptiveRank(BaseEstimator):
         self._validate_params()
         k = self.max_rank
         values = leading_singular_values(check_matrix(cross_moment, "cross_moment"), k)
-        energy = cumulative_energy(values)
         tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)
         if self.branch == "energy" or (self.branch == "auto" and tails.heavy):
-            rank = energy_rank(values, self.energy)
-            return RankSelection(rank, "energy", values, energy, tails=tails)
+            return RankSelection(energy_rank(values, self.energy), "energy", values, tails=tails)
         null = self._null(scores, Y, k=k, m=self.n_permutations, rng=rng)
         thresholds = np.quantile(null, self.quantile, axis=0)
         rank = sequential_rank(values, thresholds)
-        return RankSelection(rank, "permutation", values, energy, thresholds, null, tails)
+        return RankSelection(rank, "permutation", values, thresholds, null, tails)
 
     def _null(
         self, scores: ArrayLike, Y: ArrayLike, *, k: int, m: int, rng: np.random.Generator
@@ -346,6 +324,7 @@ class AdaptiveRank(BaseEstimator):
         return permutation_null(scores, Y, k=k, m=m, rng=rng)
 
 
+@dataclass(eq=False, repr=False)
 class DominanceRank(BaseEstimator):
     r"""Algorithm 4: an energy share, or one direction if it dominates under light tails.
 
@@ -365,9 +344,8 @@ class DominanceRank(BaseEstimator):
     Notes
     -----
     No threshold accounts for noise: a flat spectrum gives nearly ``max_rank``, whatever the truth.
-    As nine of ten falling values hold at least 0.9 of the energy, the light rule of the paper's
-    parameter table never returns 10. Yet its Table 2 has 10 in every light-tailed cell, which a
-    light share of 0.95 gives.
+    Nine of ten falling values hold at least 0.9 of the energy, so the light rule never returns 10.
+    Yet the paper's Table 2 has 10 in every light-tailed cell, which a light share of 0.95 gives.
 
     Examples
     --------
@@ -388,37 +366,26 @@ class DominanceRank(BaseEstimator):
         "branch": [StrOptions({"auto", "heavy", "light"})],
     }
 
-    def __init__(
-        self,
-        max_rank: int = 10,
-        *,
-        energy_heavy: float = 0.95,
-        energy_light: float = 0.90,
-        dominance: float = 0.85,
-        skewness: float = SKEWNESS_LIMIT,
-        kurtosis: float = KURTOSIS_LIMIT,
-        branch: str = "auto",
-    ) -> None:
-        self.max_rank = max_rank
-        self.energy_heavy = energy_heavy
-        self.energy_light = energy_light
-        self.dominance = dominance
-        self.skewness = skewness
-        self.kurtosis = kurtosis
-        self.branch = branch
+    max_rank: int = 10
+    _: KW_ONLY
+    energy_heavy: float = 0.95
+    energy_light: float = 0.90
+    dominance: float = 0.85
+    skewness: float = SKEWNESS_LIMIT
+    kurtosis: float = KURTOSIS_LIMIT
+    branch: str = "auto"
 
     def select(self, matrix: ArrayLike, *, X: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``matrix`` (h, p), the first-layer weights, given X (n, p)."""
         self._validate_params()
         values = leading_singular_values(check_matrix(matrix, "matrix"), self.max_rank)
-        energy = cumulative_energy(values)
         tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)
         heavy = tails.heavy if self.branch == "auto" else self.branch == "heavy"
         # Values that all vanish have energy one throughout, hence rank 1 in every branch.
-        if not heavy and energy[0] > self.dominance:
-            return RankSelection(1, "dominance", values, energy, tails=tails)
+        if not heavy and cumulative_energy(values)[0] > self.dominance:
+            return RankSelection(1, "dominance", values, tails=tails)
         rank = energy_rank(values, self.energy_heavy if heavy else self.energy_light)
-        return RankSelection(rank, "energy", values, energy, tails=tails)
+        return RankSelection(rank, "energy", values, tails=tails)
 
 
 class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -51,13 +51,6 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     Streams with different names are independent, and a stream's draws depend on
     nothing but its seed and names: not on the order of calls, nor on the process.
 
-    Parameters
-    ----------
-    seed : int
-        The experiment's seed; repetition k of the paper uses ``42 + k``.
-    *names : str or int
-        What the stream is for, e.g. ``stream(42, "covariates", "labeled")``.
-
     Examples
     --------
     >>> a = stream(42, "noise").normal(size=3)
@@ -75,16 +68,9 @@ def stream_seed(seed: int, *names: str | int) -> int:
 
 @dataclass(frozen=True)
 class Law:
-    """A law of x: standard normal or AR(1) normal z, and x = z or exp(scale * z).
+    """A law of x by the paper's name: z is normal with cov(z_i, z_j) = rho^|i-j|.
 
-    Attributes
-    ----------
-    label : str
-        The paper's name.
-    rho : float
-        Correlation parameter of z: cov(z_i, z_j) = rho^|i-j|.
-    log_scale : float or None
-        None for x = z, else x = exp(log_scale * z) componentwise.
+    x is z if ``log_scale`` is None, else exp(log_scale * z) componentwise.
     """
 
     label: str

@@ -18,7 +18,6 @@ __all__ = [
     "orthonormalize",
     "principal_angles",
     "procrustes_distance",
-    "projection_distance",
 ]
 
 
@@ -70,30 +69,17 @@ def procrustes_distance(first: ArrayLike, second: ArrayLike) -> float:
 
     With principal angles :math:`\theta_i` it is
     :math:`\{2 \sum_i (1 - \cos\theta_i)\}^{1/2} = 2\{\sum_i \sin^2(\theta_i/2)\}^{1/2}`:
-    0 for equal spans, :math:`\sqrt{2r}` for orthogonal ones. Computed through the
-    half-angle form, which stays accurate for nearly equal spans.
-
-    Parameters
-    ----------
-    first, second : array-like of shape (p, r)
-        Bases with columns as directions; they are orthonormalized first.
+    0 for equal spans, :math:`\sqrt{2r}` for orthogonal ones. The half-angle form, which is
+    computed, stays accurate for nearly equal spans. The bases are orthonormalized first.
 
     Examples
     --------
     >>> I = np.eye(4)
-    >>> procrustes_distance(I[:, :2], I[:, [1, 0]])
-    0.0
-    >>> round(procrustes_distance(I[:, :2], I[:, 2:]), 12)
-    2.0
+    >>> procrustes_distance(I[:, :2], I[:, [1, 0]]), round(procrustes_distance(I[:, :2], I[:, 2:]))
+    (0.0, 2)
     """
     angles = subspace_angles(*_pair(first, second))
     return float(2.0 * np.sqrt(np.sum(np.sin(angles / 2.0) ** 2)))
-
-
-def projection_distance(first: ArrayLike, second: ArrayLike) -> float:
-    r"""Projection distance :math:`\|P - \hat P\|_F / \sqrt{2r}` of two spans, in [0, 1]."""
-    angles = subspace_angles(*_pair(first, second))
-    return float(np.sqrt(np.mean(np.sin(angles) ** 2)))
 
 
 def chance_distance(

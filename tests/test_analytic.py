@@ -1,13 +1,12 @@
-"""Closed-form scores: gradients of their own log densities, Stein's identities, plug-in fits."""
+"""Closed-form scores: gradients of scipy's log densities, Stein's identity, plug-in fits."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import logsumexp
 
-from steinsdr.moments import cross_moment, stein_diagnostics
+from steinsdr.moments import cross_moment
 from steinsdr.scores import (
     GaussianMixtureScore,
     GaussianScore,
@@ -29,34 +28,27 @@ ORACLES = {
 }
 
 
+NORMAL = stats.multivariate_normal(MEAN, COV)
+OTHER = stats.multivariate_normal(-MEAN, np.eye(P))
+LOG_DENSITIES = {
+    "gaussian": NORMAL.logpdf,
+    "lognormal": lambda x: NORMAL.logpdf(np.log(x)) - np.log(x).sum(axis=1),
+    "student": stats.multivariate_t(MEAN, COV, df=4.0).logpdf,
+    "laplace": lambda x: stats.laplace(MEAN, [1.0, 2.0, 0.5]).logpdf(x).sum(axis=1),
+    "mixture": lambda x: np.log(0.3 * NORMAL.pdf(x) + 0.7 * OTHER.pdf(x)),
+}
+
+
 @pytest.mark.parametrize("name", ORACLES)
-def test_score_is_minus_the_gradient_of_the_log_density(name, rng):
-    score = ORACLES[name]
+def test_score_is_minus_the_gradient_of_scipys_log_density(name, rng):
+    score, log_density = ORACLES[name], LOG_DENSITIES[name]
     x = np.exp(rng.standard_normal((6, P)))
     h = 1e-6
     for j in range(P):
         step = h * np.eye(P)[j]
-        slope = (score.log_density(x + step) - score.log_density(x - step)) / (2 * h)
+        slope = (log_density(x + step) - log_density(x - step)) / (2 * h)
         np.testing.assert_allclose(score.evaluate(x)[:, j], -slope, rtol=1e-5, atol=1e-6)
     assert isinstance(score, ScoreEstimator)
-
-
-def mixture_logpdf(x):
-    parts = [stats.multivariate_normal(MEAN, COV), stats.multivariate_normal(-MEAN, np.eye(P))]
-    return logsumexp(np.column_stack([part.logpdf(x) for part in parts]), axis=1, b=[0.3, 0.7])
-
-
-@pytest.mark.parametrize(
-    ("name", "logpdf"),
-    [
-        ("gaussian", stats.multivariate_normal(MEAN, COV).logpdf),
-        ("student", stats.multivariate_t(MEAN, COV, df=4.0).logpdf),
-        ("mixture", mixture_logpdf),
-    ],
-)
-def test_log_density_agrees_with_scipy_up_to_a_constant(name, logpdf, rng):
-    x = rng.standard_normal((20, P))
-    assert np.ptp(ORACLES[name].log_density(x) - logpdf(x)) < 1e-10
 
 
 @pytest.mark.parametrize("name", ["gaussian", "student", "laplace"])
@@ -88,11 +80,6 @@ def test_fits_recover_parameters(rng):
     np.testing.assert_allclose(LogNormalScore().fit(np.exp(x)).cov_, COV, atol=0.1)
     t = stats.multivariate_t(MEAN, COV, df=10.0).rvs(50_000, random_state=rng)
     np.testing.assert_allclose(StudentScore(10.0).fit(t).cov_, COV, atol=0.1)
-    double = np.r_[x[:500] * 0.1 + 4.0, x[500:1000] * 0.1 - 4.0]
-    mixture = GaussianMixtureScore().fit(double)
-    assert sorted(mixture.weights_.round(2)) == [0.5, 0.5]
-    laplace = LaplaceScore().fit(1.0 + 2.0 * rng.laplace(size=(50_000, 2)))
-    np.testing.assert_allclose(laplace.scale_, 2.0, atol=0.05)
 
 
 def mixture(weights):
@@ -109,7 +96,6 @@ POINT = [[0.0, 1.0]]
     [
         (GaussianScore(), WIDE, "needs n > p"),
         (GaussianScore(), np.c_[TALL, TALL[:, 0] + TALL[:, 1]], "linear combinations of others"),
-        (GaussianScore(), np.c_[TALL, TALL[:, 1] - TALL[:, 2]], "linear combinations of others"),
         (GaussianScore(np.zeros(2), -np.eye(2)), POINT, "positive definite"),
         (GaussianScore(np.zeros(3), np.eye(2)), POINT, r"mean has shape \(3,\); expected \(2,\)"),
         (GaussianScore(np.zeros(2), [[1.0, 0.5], [0.0, 1.0]]), POINT, "cov must be symmetric"),
@@ -118,14 +104,11 @@ POINT = [[0.0, 1.0]]
         (StudentScore(0.0, np.zeros(2), np.eye(2)), POINT, "'df' parameter of StudentScore"),
         (StudentScore(2.0), TALL, "has no covariance"),
         (LaplaceScore(0.0, -1.0), POINT, "scale must be positive"),
-        (LaplaceScore(np.nan, 1.0), POINT, "median must be finite"),
-        (LaplaceScore(0.0, [1.0, np.inf]), POINT, "scale must be finite"),
-        (LaplaceScore([0.0, 1.0, 2.0], 1.0), POINT, r"median has shape \(3,\)"),
-        (LaplaceScore(0.0, [[1.0], [2.0]]), POINT, r"scale has shape \(2, 1\); expected \(2,\)"),
+        (LaplaceScore(np.nan, 1.0), POINT, "median is nan; expected finite"),
+        (LaplaceScore(0.0, [1.0, np.inf]), POINT, "scale is .* expected finite"),
+        (LaplaceScore([0.0, 1.0, 2.0], 1.0), POINT, r"median is .* one number or \(2,\)"),
         (LaplaceScore("middle", 1.0), POINT, "'median' parameter of LaplaceScore"),
-        (GaussianMixtureScore(), np.c_[TALL, np.ones(60)], r"constant column\(s\) \(3\)"),
         (mixture([0.5, 0.0]), POINT, "weights must be positive finite numbers"),
-        (mixture([0.5, np.nan]), POINT, "weights must be positive finite numbers"),
         (mixture([[0.5, 0.5]]), POINT, "weights must be positive finite numbers"),
         (mixture([0.2, 0.3, 0.5]), POINT, r"shapes \(3,\), \(2, 2\) and \(2, 2, 2\)"),
     ],
@@ -133,30 +116,3 @@ POINT = [[0.0, 1.0]]
 def test_bad_input_is_named(score, X, message):
     with pytest.raises(ValueError, match=message):
         score.fit(X)
-
-
-def two_groups(rng, n=1000):
-    """Rows of two normal laws, one a good deal narrower than the other."""
-    wide, narrow = rng.multivariate_normal(MEAN, COV, n), rng.multivariate_normal(-3 * MEAN, COV, n)
-    return np.r_[wide, -3 * MEAN + 0.3 * (narrow + 3 * MEAN)]
-
-
-@pytest.mark.parametrize("unit", [1e-4, 1e6, [1e-4, 1.0, 1e6]])
-def test_a_fitted_mixture_satisfies_steins_identity_in_any_units(rng, unit):
-    X = two_groups(rng)
-    expected = GaussianMixtureScore().fit(X).evaluate(X)
-    # Standard error of a mean of s_j x_j, about 2, over 2000 rows.
-    assert stein_diagnostics(expected, X).slope == pytest.approx(1.0, abs=0.1)
-    scores = GaussianMixtureScore().fit(X * unit).evaluate(X * unit) * unit
-    # EM takes the same steps, and the narrow group's condition number amplifies their rounding.
-    np.testing.assert_allclose(scores, expected, atol=1e-8 * np.abs(expected).max())
-
-
-def test_a_given_mixture_is_kept_whatever_the_seed():
-    X = np.random.default_rng(0).standard_normal((50, 2))
-    parameters = ([0.5, 0.5], [[5.0, 5.0], [-5.0, -5.0]], [np.eye(2), np.eye(2)])
-    seeded, unseeded = (
-        GaussianMixtureScore(*parameters, random_state=seed).fit(X).evaluate(X)
-        for seed in (0, None)
-    )
-    assert np.array_equal(seeded, unseeded)

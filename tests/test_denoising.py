@@ -60,16 +60,13 @@ def test_learns_a_gaussian_score(rng):
 def test_seed_decides_and_nothing_outside_is_touched(rng):
     X = rng.standard_normal((300, 4))
     torch.manual_seed(5)
-    before, threads = torch.random.get_rng_state(), torch.get_num_threads()
-    first, again, other, two = (
-        DenoisingScore(epochs=3, random_state=seed, n_threads=n).fit(X).train_scores_
-        for seed, n in [(1, 1), (1, 1), (2, 1), (1, 2)]
+    before = torch.random.get_rng_state()
+    first, again, other = (
+        DenoisingScore(epochs=3, random_state=seed).fit(X).train_scores_ for seed in (1, 1, 2)
     )
     assert torch.equal(torch.random.get_rng_state(), before)
-    assert torch.get_num_threads() == threads
     np.testing.assert_array_equal(first, again)
     assert not np.allclose(first, other)
-    np.testing.assert_allclose(two, first, rtol=1e-2, atol=1e-2)
 
 
 def test_noise_in_units_of_x_gives_the_score_of_x(rng):
@@ -86,13 +83,6 @@ def test_divergence_is_an_error_not_a_result(rng):
     X = rng.standard_normal((100, 2)) * 1e30
     with pytest.raises(FloatingPointError, match="learning_rate"):
         DenoisingScore(epochs=3, standardize=False, random_state=0).fit(X)
-
-
-def test_progress_is_shown_on_request(rng, capsys):
-    X = rng.standard_normal((50, 2))
-    score = DenoisingScore(epochs=2, verbose=True, random_state=0).fit(X)
-    told = capsys.readouterr().err
-    assert f"denoising score: epoch 2/2, loss {score.loss_curve_[1]:.4g}" in told
 
 
 def test_a_missing_torch_is_named_with_the_extra_that_brings_it(rng, monkeypatch):
@@ -112,9 +102,7 @@ def test_a_missing_torch_is_named_with_the_extra_that_brings_it(rng, monkeypatch
         ({"batch_size": 0}, "'batch_size' parameter"),
         ({"learning_rate": np.inf}, "'learning_rate' parameter"),
         ({"dropout": 1.0}, "'dropout' parameter"),
-        ({"dropout": np.nan}, "'dropout' parameter"),
         ({"weight_decay": -1}, "'weight_decay' parameter"),
-        ({"n_threads": 0}, "'n_threads' parameter"),
         ({}, "constant column"),
     ],
 )

@@ -10,7 +10,6 @@ from conftest import ROOT
 
 from steinsdr.moments import cross_moment
 from steinsdr.paper import figures
-from steinsdr.plotting import METHOD_STYLES
 from steinsdr.rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT
 
 
@@ -47,7 +46,7 @@ def test_tables_show_every_law_and_method(paper_cells, table):
         np.testing.assert_allclose(own.get_ydata(), paper.get_offsets()[:, 1])
     styles = [(line.get_linestyle(), line.get_marker()) for line in fig.legends[0].get_lines()]
     assert len(set(styles)) == 10, "methods can be told apart without colour"
-    assert styles == [METHOD_STYLES[t.get_text()] for t in fig.legends[0].get_texts()]
+    assert styles == [figures.METHOD_STYLES[t.get_text()] for t in fig.legends[0].get_texts()]
 
 
 def test_agreement_outlines_what_differs(paper_cells):

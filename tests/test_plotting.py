@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from steinsdr import SteinSDR, plotting
+from steinsdr.paper.figures import METHOD_STYLES
 from steinsdr.rank import AdaptiveRank
 from steinsdr.simulation import simulate
 
@@ -75,8 +76,8 @@ def test_summary_draws_points_and_trend(data):
 
 def test_every_method_has_its_own_colour():
     assert len(set(plotting.METHOD_COLORS.values())) == len(plotting.METHOD_COLORS) == 10
-    assert set(plotting.METHOD_STYLES) == set(plotting.METHOD_COLORS)
-    assert len(set(plotting.METHOD_STYLES.values())) == 10, "a method is known without its colour"
+    assert set(METHOD_STYLES) == set(plotting.METHOD_COLORS)
+    assert len(set(METHOD_STYLES.values())) == 10, "a method is known without its colour"
 
 
 # Machado, Oliveira and Fernandes (2009): how light looks without one kind of cone, in linear RGB.
@@ -106,7 +107,7 @@ def lab(light):
 def test_methods_with_the_same_line_have_colours_far_apart(eye):
     seen = {m: lab(DEFICIENCIES[eye] @ linear(c)) for m, c in plotting.METHOD_COLORS.items()}
     for style in ("-", "-.", "--"):
-        family = [m for m, (line, _) in plotting.METHOD_STYLES.items() if line == style]
+        family = [m for m, (line, _) in METHOD_STYLES.items() if line == style]
         for k, one in enumerate(family):
             for two in family[:k]:
                 # Ten units of CIELAB are a difference that is seen at a glance.

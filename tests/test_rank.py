@@ -86,6 +86,8 @@ def test_at_least_one_direction_and_at_most_max_rank(rng):
     assert AdaptiveRank(1).select(M, scores=S, Y=Y, X=S, rng=rng).rank == 1
     forced = AdaptiveRank(branch="energy").select(M, scores=S, Y=Y, X=S, rng=rng)
     assert forced.method == "energy"
+    rule = AdaptiveRank(skewness=np.inf, kurtosis=np.inf)  # limits that nothing exceeds
+    assert rule.select(M, scores=S, Y=Y, X=np.exp(3 * S), rng=rng).method == "permutation"
 
 
 def test_rules_at_their_edges():
@@ -115,12 +117,6 @@ def test_null_asks_for_as_many_responses_as_scores(rng):
         permutation_null(S, Y, k=2, m=3, rng=rng)
 
 
-def test_an_infinite_limit_is_never_exceeded(rng):
-    S, Y, M = spectrum_data(rng, n=60)
-    rule = AdaptiveRank(skewness=np.inf, kurtosis=np.inf)
-    assert rule.select(M, scores=S, Y=Y, X=np.exp(3 * S), rng=rng).method == "permutation"
-
-
 def test_tail_check_ignores_scale_and_shift(rng):
     z = rng.standard_normal((300, 4))
     a, b = tail_check(z), tail_check(5 * z - 7)
@@ -140,9 +136,7 @@ def test_a_column_without_variation_has_no_tails(rng):
     [
         (AdaptiveRank(0), "max_rank"),
         (AdaptiveRank(energy=0), "energy"),
-        (AdaptiveRank(energy=np.nan), "energy"),
         (AdaptiveRank(quantile=1.5), "quantile"),
-        (AdaptiveRank(quantile="high"), "quantile"),
         (AdaptiveRank(skewness=np.nan), "skewness"),
         (AdaptiveRank(kurtosis="10"), "kurtosis"),
         (AdaptiveRank(n_permutations=0), "n_permutations"),

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from steinsdr.moments import stein_diagnostics
-from steinsdr.scores import GaussianScore, TikhonovScore, TikhonovScoreCV
+from steinsdr.scores import TikhonovScore, TikhonovScoreCV
 from steinsdr.scores.tikhonov import KrylovBasis, held_out_objective
 
 KSCORE = sorted((Path(__file__).parent / "data" / "kscore").glob("*.npz"))
@@ -22,12 +22,9 @@ def relative(a, b):
     return np.abs(a - b).max() / np.abs(b).max()
 
 
-def test_reference_files_are_there():
-    assert len(KSCORE) == 6
-
-
-@pytest.mark.parametrize("path", KSCORE, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", KSCORE or [None], ids=str)
 def test_matches_kscore(path):
+    assert len(KSCORE) == 6
     reference = np.load(path)
     score = TikhonovScore(
         lam=float(reference["lam"]), standardize=False, tol=1e-12, max_iter=5000
@@ -35,8 +32,6 @@ def test_matches_kscore(path):
     assert score.width_ == pytest.approx(float(reference["width"]), rel=1e-12)
     assert relative(-score.train_scores_, reference["grad_train"]) < 1e-8
     assert relative(-score.evaluate(reference["X_new"]), reference["grad_new"]) < 1e-8
-    ours, theirs = score.log_density(reference["X_new"]), reference["log_density_new"].ravel()
-    assert np.ptp(ours - theirs) / np.ptp(theirs) < 1e-8
 
 
 @pytest.fixture
@@ -66,8 +61,6 @@ def test_path_equals_separate_fits(gaussian):
     assert path.scores.shape == (3, *gaussian.shape)
     for lam, scores in zip(lams, path.scores, strict=True):
         assert relative(scores, TikhonovScore(lam, tol=1e-7).fit(gaussian).train_scores_) < 1e-5
-    assert path.n_iter <= TikhonovScore(1e-6, tol=1e-7).fit(gaussian).n_iter_ + 1
-    assert (path.residuals <= 1e-7).all()
 
 
 @pytest.mark.parametrize("k", [1, 2, 30])
@@ -148,11 +141,10 @@ def test_nystrom_with_few_centres_estimates_as_well(rng):
 def test_a_path_and_new_parameters_leave_a_fit_as_it_is(rng):
     X = rng.standard_normal((80, 3))
     score = TikhonovScore(lam=1e-3).fit(X)
-    before, density = score.evaluate(X), score.log_density(X)
+    before = score.evaluate(X)
     score.path(10 * X + 3, [1e-2])
     score.set_params(lam=1.0)
     assert np.array_equal(score.evaluate(X), before)
-    assert np.array_equal(score.log_density(X), density)
 
 
 PLAIN = np.random.default_rng(0).standard_normal((30, 3))
@@ -163,7 +155,6 @@ LATE = np.where(np.arange(30)[:, None] == 7, 1.0, PLAIN * [1, 0, 1])  # column 1
     ("score", "X", "message"),
     [
         (TikhonovScore(lam=0), PLAIN, "'lam' parameter"),
-        (TikhonovScore(lam=np.nan), PLAIN, "'lam' parameter"),
         (TikhonovScore(width="mean"), PLAIN, "'width' parameter"),
         (TikhonovScore(tol=0), PLAIN, "'tol' parameter"),
         (TikhonovScore(max_iter=0), PLAIN, "'max_iter' parameter"),
@@ -178,11 +169,9 @@ LATE = np.where(np.arange(30)[:, None] == 7, 1.0, PLAIN * [1, 0, 1])  # column 1
         (TikhonovScore(standardize=False), 1e-110 * PLAIN, "kernel width is .*; rescale X"),
         (TikhonovScoreCV(lams="many"), PLAIN, "'lams' parameter"),
         (TikhonovScoreCV(lams=[1e-3, -1.0]), PLAIN, "lams must be positive finite numbers"),
-        (TikhonovScoreCV(estimator=GaussianScore()), PLAIN, "'estimator' parameter"),
         (TikhonovScoreCV(estimator=TikhonovScore), PLAIN, "'estimator' parameter"),
         (TikhonovScoreCV(estimator=TikhonovScore(tol=-1.0)), PLAIN, "'tol' parameter"),
         (TikhonovScoreCV(cv=1), PLAIN, "'cv' parameter"),
-        (TikhonovScoreCV(max_rows=2), PLAIN, "'max_rows' parameter"),
         (TikhonovScoreCV(), np.repeat(PLAIN[:3], 9, axis=0), "3 distinct row"),
         (TikhonovScoreCV(), PLAIN * [1, 0, 1], "constant column"),
         (TikhonovScoreCV(), LATE, r"X: 1 column\(s\) \(1\) vary in the rows of one fold only"),
@@ -245,8 +234,7 @@ def test_choice_is_a_tikhonov_score_with_the_chosen_lambda(rng):
     plain = TikhonovScore(lam=cv.lam_, width=2.0, tol=1e-8).fit(X)
     np.testing.assert_array_equal(cv.train_scores_, plain.train_scores_)
     np.testing.assert_array_equal(cv.evaluate(new), plain.evaluate(new))
-    assert cv.objective_.shape == cv.standard_error_.shape == cv.lams_.shape
-    assert cv.standard_error_[cv.lams_ == cv.lam_] == 0
+    assert cv.objective_.shape == cv.lams_.shape
     np.testing.assert_array_equal(clone(cv).fit(X).objective_, cv.objective_)
 
 
@@ -267,8 +255,10 @@ def test_equal_rows_stay_in_one_fold(rng):
     assert 0.1 * alone.lam_ < tripled.lam_ < 10 * alone.lam_
 
 
-def test_many_rows_are_tuned_on_some(rng):
+def test_many_rows_are_tuned_on_some(rng, monkeypatch):
     X = rng.standard_normal((400, 3))
-    few = TikhonovScoreCV(max_rows=100).fit(X)
+    whole = TikhonovScoreCV().fit(X)
+    monkeypatch.setattr("steinsdr.scores.tikhonov._CV_ROWS", 100)
+    few = TikhonovScoreCV().fit(X)
     assert few.train_scores_.shape == X.shape
-    assert few.objective_ != pytest.approx(TikhonovScoreCV().fit(X).objective_)
+    assert few.objective_ != pytest.approx(whole.objective_)

@@ -20,19 +20,10 @@ _relu_backward = torch.ops.aten.threshold_backward
 
 
 class ReluNetworks:
-    """B networks with equal hidden and output layers.
+    """B networks with equal hidden and output layers ``sizes``, and ``n_inputs`` of their own.
 
-    Parameters
-    ----------
-    n_inputs : sequence of int, length B
-        Inputs of each network. Inputs are padded with zeros to the widest; weights of the padding
-        start at zero and, having no gradient, stay there.
-    sizes : sequence of int
-        Widths of the hidden layers and of the output.
-    seed : int
-        Fixes the initial weights. Those of a network depend on the seed and its own widths,
-        not on the networks beside it.
-    dtype : torch.dtype
+    Inputs are padded with zeros to the widest; weights of the padding start at zero and, having no
+    gradient, stay there. A network's initial weights depend on the seed and its own widths alone.
     """
 
     def __init__(
@@ -106,12 +97,7 @@ def train(
 ) -> Iterator[NDArray]:
     """Train on inputs (B, n, p) and common targets (n, q); yield the errors (B,) of each epoch.
 
-    All networks see the same batches. The last, smaller batch of an epoch is used.
-
-    Raises
-    ------
-    FloatingPointError
-        If the loss is not finite.
+    All networks see the same batches. A loss that is not finite is a FloatingPointError.
     """
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(networks.parameters, lr=learning_rate, fused=True)

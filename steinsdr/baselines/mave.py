@@ -60,11 +60,7 @@ class _MaveTransformer(DirectionTransformer):
     def _bases(
         self, x: NDArray, F: NDArray, Y: NDArray, *, null: NDArray, max_dim: int
     ) -> dict[int, NDArray]:
-        """Return for d = 1..max_dim a basis (s, d) in the coordinates of whitened x (n, s).
-
-        F (n, k) are the weighted indicators, Y (n, q) the responses; x does not vary along the
-        columns of ``null``.
-        """
+        """Return bases (s, d) of whitened x (n, s) for all d; x does not vary along ``null``."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the directions for every dimension and choose one of them.
@@ -74,13 +70,13 @@ class _MaveTransformer(DirectionTransformer):
         X : array-like of shape (n, p)
             Predictors, n >= 3. A constant column gets zero loadings.
         y : array-like of shape (n,) or (n, q)
-            Responses Y; one of them at least must vary.
+            Responses Y.
 
         Raises
         ------
         ValueError
-            If X or y hold NaN or infinity, differ in length, have fewer than 3 rows or
-            no column that varies; or if a parameter is out of range.
+            If X or y hold NaN or infinity, differ in length, have too few rows or no column that
+            varies; or if a parameter is out of range.
         """
         self._validate_params()
         X, Y = self._check_complete(X, y, min_rows=3)
@@ -124,11 +120,10 @@ class _MaveTransformer(DirectionTransformer):
 class CSOPG(_MaveTransformer):
     r"""Outer product of gradients for the central subspace, as R package MAVE 1.3.11 computes it.
 
-    The responses become indicators :math:`1\{y_k < c\}`; their regressions on
-    :math:`B^\top x` have gradients in the span of B. Local linear fits at up to about 100
-    anchors estimate the gradients G, the leading eigenvectors of :math:`\sum_j G_j G_j^\top`
-    estimate B, and the fits are repeated with neighbours weighed in the estimated
-    :math:`\hat B^\top x`, while the dimension falls from that of x to 1.
+    Local linear fits of indicators :math:`1\{y_k < c\}` at about 100 anchors estimate gradients
+    G, the leading eigenvectors of :math:`\sum_j G_j G_j^\top` estimate B, and the fits are repeated
+    with neighbours weighed in the estimated :math:`\hat B^\top x`, while the dimension falls from
+    that of x to 1.
 
     Parameters
     ----------
@@ -136,9 +131,9 @@ class CSOPG(_MaveTransformer):
         Dimension r. "auto" takes the one with the least cross-validation error, as
         ``mave.dim`` does, but never 0.
     max_dim : int, default=10
-        Largest dimension fitted; 10 is the package's default. If more than 20 columns are
-        kept, the dimensions visited on the way down depend on it, and so do **all
-        directions**. The paper does not give it; see Notes.
+        Largest dimension fitted; 10 is the package's default. If more than 20 columns are kept, the
+        dimensions visited on the way down depend on it, and so do **all directions**. The paper
+        does not give it: its Table 1 agrees with 3, 7 and 10 alike, its Table 2 with 10.
     screen : "default", int or None, default="default"
         How many columns of X to keep, by distance correlation with Y:
         :math:`\lceil n/\ln n\rceil`, a number, or all. The others get loadings of zero.
@@ -164,31 +159,21 @@ class CSOPG(_MaveTransformer):
         raw directions.
     selected_ : ndarray of int
         Columns of X kept, by decreasing distance correlation if some were not.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Notes
     -----
-    Where it fails, and what is peculiar:
-
     - Screening is on by default. At p = 100 only 13, 22, 53, 81 columns survive n = 50, 100,
       300, 500, so a dense B cannot be recovered however good the rest.
     - The first fits smooth in as many dimensions as columns are kept, and gain little from
       points that are all far apart.
     - The cross-validation does not refit without the held-out point, and overfits: of responses
-      independent of x it selects several dimensions (the competitors' chapter shows it).
+      independent of x it selects several dimensions (the competitors' chapter shows it). Like the
+      package's it takes distances below about 1e-12 for ties, so X in such units selects too few.
     - Y enters through ranks alone (but for interpolated quantiles), except in the screening,
       which uses its raw scale.
-    - For 200 <= n < 300 the package decides ties between anchors by rounding and disagrees with
-      itself when columns are reordered; here the first of two tied points is taken.
-    - The cross-validation, like the package's, takes distances below about 1e-12 for ties: X in
-      such units selects too few dimensions.
-    - A constant column makes the package return NaN. Here it gets loadings of zero, and so do
-      directions in which the kept columns do not vary.
-
-    The paper's distances (Table 1) do not tell which ``max_dim`` it used: 3, 7 and 10 agree with
-    them alike. Its ranks (Table 2) do for :class:`KSIR`, where a mean error of 4.11 at r = 3
-    is out of reach of the announced 7; 10 fits there, and does not contradict csOPG.
+    - For 200 <= n < 300 the package decides ties between anchors by rounding; here the first of
+      two tied points is taken. A constant column makes the package return NaN; here it gets
+      loadings of zero, and so do directions in which the kept columns do not vary.
 
     References
     ----------
@@ -240,13 +225,7 @@ class CSOPG(_MaveTransformer):
 
 
 def _dimension_sequence(p: int, max_dim: int) -> list[int]:
-    """Return the falling dimensions that are visited; max_dim may come twice, as in the package.
-
-    Examples
-    --------
-    >>> _dimension_sequence(22, 7)
-    [22, 17, 14, 11, 9, 7, 7, 6, 5, 4, 3, 2, 1]
-    """
+    """Return the falling dimensions that are visited; max_dim may come twice, as in the package."""
     if p <= 20:
         return list(range(p, 0, -1))
     shrunk = [0.8**t * p for t in range(51)]
@@ -257,22 +236,17 @@ class KSIR(_MaveTransformer):
     r"""Kernel sliced inverse regression, as R package MAVE 1.3.11 computes it.
 
     One step of :class:`CSOPG` with neighbours weighed by the responses instead of
-    :math:`\hat B^\top x`: a slice with soft edges. Indicators :math:`1\{y_k < c\}` are regressed
-    on x among points of similar response, and the leading eigenvectors of
-    :math:`\sum_j G_j G_j^\top` are the directions.
+    :math:`\hat B^\top x`: a slice with soft edges.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Dimension r. "auto" takes the one with the least cross-validation error, as
-        ``mave.dim`` does, but never 0.
+        As of :class:`CSOPG`.
     max_dim : int, default=10
-        Largest dimension fitted. Directions are nested and do not depend on it, but the
-        selected dimension does; 10 fits the paper's Table 2, 7 cannot (see :class:`CSOPG`).
-    screen : "default", int or None, default="default"
-        How many columns of X to keep, by distance correlation with Y, as in :class:`CSOPG`.
-    scale : {"raw", "standardized"}, default="raw"
-        What the directions apply to, X or standardized X, as in :class:`CSOPG`.
+        Largest dimension fitted. The directions do not depend on it, but the selected dimension
+        does. 10 fits the paper's Table 2; 7 cannot give its mean error of 4.11 at r = 3.
+    screen, scale
+        As of :class:`CSOPG`.
     weigh : {"first", "all"}, default="first"
         Which responses measure the distance between points. The package uses **the first
         response only**, with a bandwidth and anchors from all, all in raw units. "all"
@@ -282,15 +256,12 @@ class KSIR(_MaveTransformer):
     ----------
     components_, directions_, directions_path_, n_components_, selected_dim_, cv_, cv0_, selected_
         As those of :class:`CSOPG`. The directions of d + 1 dimensions contain those of d.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Notes
     -----
     With ``weigh="first"`` and q > 1 the result depends on which response comes first, and on
     the units of the others. Like all inverse regression it is blind to links that are even in
-    a symmetric index; :class:`CSOPG` sees them. The notes of :class:`CSOPG` on screening,
-    cross-validation and constant columns hold here too.
+    a symmetric index; :class:`CSOPG` sees them. The other notes of :class:`CSOPG` hold here too.
 
     References
     ----------
@@ -346,11 +317,7 @@ class KSIR(_MaveTransformer):
 def _screened(
     X: NDArray, Y: NDArray, scale: NDArray, screen: int | Literal["default"] | None
 ) -> tuple[NDArray, NDArray]:
-    r"""Return the columns (s,) of X (n, p) that are kept, and these standardized (n, s).
-
-    With ``screen="default"`` the best :math:`\lceil n / \ln n\rceil` columns stay, with an
-    integer that many, with None all. Constant columns never stay.
-    """
+    """Return the columns (s,) of X (n, p) that are kept, and these standardized (n, s)."""
     selected = np.flatnonzero(varying_columns(X))
     standardized = (X[:, selected] - X.mean(axis=0)[selected]) / scale[selected]
     if screen == "default":
@@ -362,11 +329,7 @@ def _screened(
 
 
 def _whitening(centred: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the symmetric inverse root (s, s) of the covariance, and a basis of its null space.
-
-    The root vanishes on the null space, so the whitened data are finite when columns are collinear
-    or outnumber the rows.
-    """
+    """Return the inverse root (s, s) of the covariance, zero on the null space, and its basis."""
     n, s = centred.shape
     eigenvalues, vectors = np.linalg.eigh(centred.T @ centred / n)
     # Rounding leaves null eigenvalues at this size, of either sign. The package compares
@@ -455,7 +418,7 @@ def _indicators(y: NDArray) -> NDArray:
 
 
 class LocalGradients:
-    r"""Local linear regressions of responses F (n, k) on x (n, p), for any weighing space.
+    r"""Local linear regressions of responses F (n, k) on whitened x (n, p), for any weighing space.
 
     The regression at anchor j has design :math:`Z_i = (x_i - x_j, 1)`, weights :math:`w_i`
     and ridge I/n. Three identities make it cheap.
@@ -468,13 +431,6 @@ class LocalGradients:
     - M needs F only through :math:`FF^\top`, so F may be rotated to be lower trapezoidal.
       About a third of the products vanish and are skipped.
     - The moment matrices are positive definite: one Cholesky factor serves all k responses.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n, p)
-        Whitened predictors.
-    F : ndarray of shape (n, k)
-        Weighted responses.
     """
 
     def __init__(self, x: NDArray, F: NDArray) -> None:
@@ -601,21 +557,13 @@ def _nearest_to_centroid(V: NDArray, groups: NDArray) -> NDArray:
 
 
 def _leading_eigenvectors(M: NDArray, k: int, *, null: NDArray) -> NDArray:
-    """Return the eigenvectors (p, k) of the k largest eigenvalues of M, those in ``null`` last.
-
-    The columns of ``null`` (p, z) are eigenvectors of M with eigenvalue 0; other eigenvalues
-    may be 0 as well, but only directions outside ``null`` can be mapped back to X.
-    """
+    """Return k leading eigenvectors (p, k) of M, those in ``null`` last: none maps back to X."""
     last = (1.0 + np.trace(M)) * (null @ null.T)
     return np.linalg.eigh(M - last)[1][:, ::-1][:, :k]
 
 
 def _cross_validation(T: NDArray, responses: NDArray) -> float:
-    """Return the mean absolute error of a kernel smoother of the responses (n, N) on T (n, d).
-
-    The smoother leaves out the predicted point and works on the ranks of the reduced data T. The
-    error is too small, because the directions have seen that point, and nothing penalizes d.
-    """
+    """Return the mean absolute leave-one-out error of a kernel smoother on ranks of T (n, d)."""
     n, d = T.shape
     ranks = _average_ranks(T) / (n + 1)
     h = np.mean(np.std(ranks, axis=0, ddof=1)) / n ** (1.0 / (d + 4))

@@ -38,8 +38,7 @@ class MLPDirections(DirectionTransformer):
         Adam's; no weight decay.
     scale : {"raw", "standardized"}, default="raw"
         "raw" decomposes weights that apply to X, as the appendix says; "standardized" those that
-        apply to X divided by its standard deviations. The distances that the paper prints under
-        heavy tails are those of "standardized" directions.
+        apply to X divided by its standard deviations, as the paper's numbers under heavy tails do.
     standardize_responses : bool, default=False
         Standardize Y first. The paper does not say, and its tables fit raw responses only.
     rank : "adaptive" or object, default="adaptive"
@@ -62,8 +61,6 @@ class MLPDirections(DirectionTransformer):
         Dimension used.
     rank_ : RankSelection or None
         How it was selected; None if ``n_components`` is an integer.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Raises
     ------
@@ -74,9 +71,8 @@ class MLPDirections(DirectionTransformer):
     -----
     The weights keep their random start where training does not move them: with few rows the
     directions are mostly noise, and the spectrum is flat, so that Algorithm 4 returns (nearly) its
-    largest candidate. Longer training fits the noise of y. In the raw scale columns of small
-    spread have large weights, noise included, and lead the decomposition.
-    Constant columns get zero loadings.
+    largest candidate. In the raw scale columns of small spread have large weights, noise included,
+    and lead the decomposition. Constant columns get zero loadings.
 
     Examples
     --------
@@ -122,20 +118,13 @@ class MLPDirections(DirectionTransformer):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train the network and decompose its first layer.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Predictors, n >= 2; one column at least must vary.
-        y : array-like of shape (n,) or (n, q)
-            Responses Y; one of them at least must vary.
+        """Train the network on X (n, p), n >= 2, and y (n,) or (n, q); decompose its first layer.
 
         Raises
         ------
         ValueError
-            If the data do not fit that description, hold NaN or infinity or differ in length; if
-            a parameter is out of range, or ``n_components`` exceeds the columns that vary.
+            If no column of X or y varies, or one holds NaN or infinity; if a parameter is out of
+            range, or ``n_components`` exceeds the columns that vary.
         """
         self._validate_params()
         points, responses = self._check_complete(X, y, min_rows=2)

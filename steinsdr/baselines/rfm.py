@@ -13,13 +13,7 @@ from sklearn.utils.extmath import svd_flip
 
 from .._base import varying_columns
 from ..link import KernelLink
-from ..rank import (
-    DirectionTransformer,
-    RankRule,
-    RankSelection,
-    cumulative_energy,
-    energy_rank,
-)
+from ..rank import DirectionTransformer, RankRule, RankSelection, energy_rank
 
 __all__ = ["RFM"]
 
@@ -150,8 +144,7 @@ class _EnergyShare:
 
     def select(self, cross_moment: NDArray, **_: Any) -> RankSelection:
         values = np.linalg.svd(cross_moment, compute_uv=False)
-        energy = cumulative_energy(values)
-        return RankSelection(energy_rank(values, 0.95), "energy", values, energy)
+        return RankSelection(energy_rank(values, 0.95), "energy", values)
 
 
 def _mean_outer_product(link: KernelLink, X: NDArray) -> NDArray:

@@ -62,14 +62,11 @@ class RidgeDirections(DirectionTransformer):
         Dimension used.
     rank_ : RankSelection or None
         How the dimension was selected; None if it was given.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Notes
     -----
     Blind to links that are even in a symmetric index, like every method of first moments. Constant
-    columns get zero loadings. Responses in larger units count for more, in the choice of the
-    penalty and in the directions.
+    columns get zero loadings. Responses in larger units count for more.
 
     References
     ----------
@@ -108,20 +105,13 @@ class RidgeDirections(DirectionTransformer):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Estimate the central subspace.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Predictors, n >= 4; one column at least must vary.
-        y : array-like of shape (n,) or (n, q)
-            Responses Y; one of them at least must vary.
+        """Estimate the central subspace from X (n, p), n >= 4, and y (n,) or (n, q).
 
         Raises
         ------
         ValueError
-            If the data do not fit that description, hold NaN or infinity or differ in length; if
-            a parameter is out of range, or ``n_components`` exceeds the rank of the coefficients.
+            If no column of X or y varies, or one holds NaN or infinity; if a parameter is out of
+            range, or ``n_components`` exceeds the rank of the coefficients.
         """
         self._validate_params()
         points, responses = self._check_complete(X, y, min_rows=4)

@@ -34,9 +34,8 @@ class SIR(DirectionTransformer):
     n_components : int or "auto", default="auto"
         Dimension r. "auto" selects it with ``rank``.
     slicing : {"marginal", "projective"}, default="marginal"
-        "marginal" slices each response, as the paper does. "projective" slices random
-        combinations :math:`t^\top y` of the standardized responses and averages (projective
-        resampling), which also sees what only the joint law of y shows.
+        "marginal" slices each response, as the paper does. "projective" slices random combinations
+        :math:`t^\top y` of the standardized responses, and sees what only the joint law of y shows.
     n_slices : int, default=10
         Slices H of a response, at most n // 2. Of 5, 8, 10, 12 and 15 slices, 10 reproduce the
         paper's Table 1; it uses 12 for its real data.
@@ -49,8 +48,8 @@ class SIR(DirectionTransformer):
         Null of Algorithm 3's permutation test. "pooled" treats permuted data as it treats data,
         and reproduces the paper's Table 2. The others follow the letter of Algorithm 3: permuted
         responses are projected onto one random direction, while the observed matrix is the mean
-        ("projected") or the sum ("projected-sum") over responses. Like is not compared with like
-        then, and the rank is always 1 or always the largest candidate.
+        ("projected") or the sum ("projected-sum") over responses. Then the rank is always 1 or
+        always the largest candidate.
     random_state : int, RandomState or None, default=None
         Projections, and permutations of the rank rule.
 
@@ -66,8 +65,6 @@ class SIR(DirectionTransformer):
         Slices used.
     rank_ : RankSelection or None
         How the dimension was selected, on roots of the eigenvalues; None if it was given.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Notes
     -----
@@ -75,11 +72,8 @@ class SIR(DirectionTransformer):
     :math:`E(x \mid B^\top x)` is not linear, as for skewed x. Where p approaches n, whitening turns
     noise into signal: p = n is the worst case, worse than fewer rows. With p >= n the
     pseudo-inverse keeps everything finite, but the estimate then depends on the units of X.
-    Constant columns get zero loadings, duplicated ones equal loadings. A column whose spread is
-    below about 1e-12 of the largest counts as constant.
-
-    Under light tails Algorithm 3 overestimates r >= 3: it permutes without removing the directions
-    already found.
+    Constant columns get zero loadings, duplicated ones equal loadings. Under light tails
+    Algorithm 3 overestimates r >= 3: it permutes without removing the directions already found.
 
     References
     ----------
@@ -129,21 +123,13 @@ class SIR(DirectionTransformer):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Estimate the central subspace.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Predictors, n >= 4; one column at least must vary.
-        y : array-like of shape (n,) or (n, q)
-            Responses Y; one of them at least must vary.
+        """Estimate the central subspace from X (n, p), n >= 4, and y (n,) or (n, q).
 
         Raises
         ------
         ValueError
-            If the data do not fit that description, hold NaN or infinity or differ in length; if
-            a parameter is out of range, or ``n_components`` exceeds the number of directions in
-            which slice means differ.
+            If no column of X or y varies, or one holds NaN or infinity; if a parameter is out of
+            range, or ``n_components`` exceeds the directions in which slice means differ.
         """
         self._validate_params()
         points, responses = self._check_complete(X, y, min_rows=4)  # two slices of two points
@@ -188,11 +174,7 @@ class SIR(DirectionTransformer):
 
 
 class _ProjectedNull(AdaptiveRank):
-    """Algorithm 3 to the letter: the null slices one random projection of the permuted responses.
-
-    ``responses`` (n, q) are those that the observed matrix slices; ``summed`` says whether it is
-    their sum, not their mean. All other settings are those of ``rule``.
-    """
+    """Algorithm 3 to the letter: the null slices one random projection of permuted responses."""
 
     def __init__(
         self, rule: AdaptiveRank, responses: NDArray, n_slices: int, *, summed: bool
@@ -220,8 +202,7 @@ class _ProjectedNull(AdaptiveRank):
 def whiten(X: NDArray) -> tuple[NDArray, NDArray]:
     r"""Return whitened rows Z (n, k) and the root (p, k) with :math:`Z = (X - \bar x)\, root`.
 
-    k is the rank of the covariance :math:`\hat\Sigma` and root root' its pseudo-inverse: directions
-    in which X does not vary (p >= n, collinear or constant columns) are left out.
+    k is the rank of the covariance :math:`\hat\Sigma` and root root' its pseudo-inverse.
 
     Examples
     --------
@@ -242,19 +223,15 @@ def slice_indicators(Y: NDArray, n_slices: int) -> NDArray:
     r"""Return the slices' indicators as responses G, shape (n, q H).
 
     Each column of Y (n, q) is cut by its ranks into H slices of equal count (up to one). Equal
-    values stay together; of a response with at most H different values, such as classes, each is a
-    slice, however rare. Column h of a response is
-    :math:`(n/n_h)^{1/2} 1\{i \in h\} / q^{1/2}`; then for whitened Z the cross-moment
-    :math:`M = n^{-1} Z^\top G` satisfies :math:`M M^\top = q^{-1} \sum_k \sum_h (n_h/n) \bar z_{kh}
-    \bar z_{kh}^\top`, the mean of the responses' SIR matrices.
+    values stay together; of at most H different values each is a slice, however rare. Column h is
+    :math:`(n/n_h)^{1/2} 1\{i \in h\} / q^{1/2}`, so that for whitened Z the cross-moment M of Z and
+    G has :math:`M M^\top = q^{-1} \sum_k \sum_h (n_h/n) \bar z_{kh} \bar z_{kh}^\top`.
 
     Examples
     --------
     >>> G = slice_indicators(np.array([[3.0], [1.0], [2.0], [9.0]]), 2)
     >>> (G > 0).astype(int).tolist()
     [[0, 1], [1, 0], [1, 0], [0, 1]]
-    >>> slice_indicators(np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [2.0]]), 3).sum(axis=0) > 0
-    array([ True,  True,  True])
     """
     n, q = Y.shape
     place = rankdata(Y, method="dense", axis=0).astype(int) - 1

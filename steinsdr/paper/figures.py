@@ -16,7 +16,7 @@ from matplotlib.patches import Circle
 from numpy.typing import NDArray
 
 from ..moments import cross_moment
-from ..plotting import METHOD_COLORS, METHOD_STYLES, NULL, SIGNAL
+from ..plotting import METHOD_COLORS, NULL, SIGNAL
 from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, AdaptiveRank
 from ..scores import TikhonovScore
 from ..simulation import LAWS, stream
@@ -24,6 +24,7 @@ from .ledger import SCANT
 
 __all__ = [
     "FAMILY_COLORS",
+    "METHOD_STYLES",
     "PlaneExample",
     "plane_example",
     "plot_agreement",
@@ -51,6 +52,20 @@ FAMILY_COLORS: dict[str, str] = {
     "CT": "#3f8fd2",
 }
 """One colour per transcriptomic family: interneurons red to violet, the others green to blue."""
+
+METHOD_STYLES: dict[str, tuple[str, str]] = {
+    "TRE-sup": ("-", "o"),
+    "TRE-full": ("-", "s"),
+    "TRE-split": ("-", "^"),
+    "NN-sup": ("-.", "o"),
+    "NN-full": ("-.", "s"),
+    "NN-split": ("-.", "^"),
+    "SIR": ("--", "D"),
+    "csOPG": ("--", "v"),
+    "KSIR": ("--", "P"),
+    "MLP": ("--", "X"),
+}
+"""Line and marker per method: the line tells the family, the marker which of it."""
 
 # References that the paper does not compare with.
 _REFERENCE_COLORS = {"ridge": "black", "PCA+network": "#8b1a1a"}

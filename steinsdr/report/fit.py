@@ -27,7 +27,6 @@ from ..rank import (
     AdaptiveRank,
     DirectionTransformer,
     RankSelection,
-    cumulative_energy,
     leading_singular_values,
     permutation_null,
     tail_check,
@@ -292,7 +291,7 @@ def _spectrum(reduction: Reduction, Y: NDArray, seed: int) -> RankSelection:
     sdr, chosen = reduction.sdr_, reduction.sdr_.rank_
     if chosen is None:
         values = leading_singular_values(sdr.cross_moment_, len(sdr.singular_values_))
-        chosen = RankSelection(sdr.n_components_, "given", values, cumulative_energy(values))
+        chosen = RankSelection(sdr.n_components_, "given", values)
     null = chosen.null
     if null is None:
         rng = np.random.default_rng([seed, 1])

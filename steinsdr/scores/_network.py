@@ -58,11 +58,9 @@ class ScoreNetwork(nn.Module):
 def dropout_masks(
     n_blocks: int, n: int, hidden: int, rate: float, generator: torch.Generator
 ) -> Tensor:
-    """Return masks (n_blocks, n, hidden): 1/(1 - rate) with probability 1 - rate, else 0.
-
-    One 64-bit draw makes four of them; the probability is exact to 2^-16.
-    """
+    """Return masks (n_blocks, n, hidden): 1/(1 - rate) with probability 1 - rate, else 0."""
     entries = n_blocks * n * hidden
+    # One 64-bit draw makes four of them; the probability is exact to 2^-16.
     words = torch.empty(-(-entries // 4), dtype=torch.int64, device=generator.device)
     words.random_(-(2**63), None, generator=generator)
     threshold = round(rate * 2**16) - 2**15

@@ -1,13 +1,13 @@
-r"""Scores in closed form: oracles for tests and simulations, plug-in estimators when fitted.
+r"""Scores in closed form: oracles for tests and simulations, two of them plug-in estimators.
 
-Each law's parameters may be given, and then ``fit`` only records the number of columns, or
-left as None, and then ``fit`` estimates them. A fitted :class:`GaussianScore` turns the method into
+An oracle knows its law, so ``evaluate`` needs no ``fit`` before. :class:`GaussianScore` and its
+subclasses estimate parameters that are None. A fitted :class:`GaussianScore` turns the method into
 least squares: :math:`\hat M = \hat\Sigma^{-1} \widehat{\mathrm{cov}}(x, y)`.
 """
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,11 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
-from sklearn.mixture import GaussianMixture
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import check_matrix, check_not_constant
+from .._base import check_matrix
 
 __all__ = [
     "GaussianMixtureScore",
@@ -31,7 +30,7 @@ __all__ = [
 
 
 class _AnalyticScore(BaseEstimator):
-    """Shared frame: check X, estimate what was not given, evaluate in closed form."""
+    """Shared frame: check X, set the parameters of the law, evaluate in closed form."""
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Estimate the parameters that were left as None from X (n, p); y is ignored."""
@@ -43,17 +42,10 @@ class _AnalyticScore(BaseEstimator):
 
     def evaluate(self, X: ArrayLike) -> NDArray:
         r"""Return :math:`s(x) = -\nabla \log p(x)` at every row, shape (m, p)."""
-        return self._score(self._points(X))
-
-    def log_density(self, X: ArrayLike) -> NDArray:
-        """Return log p at every row up to one additive constant, shape (m,)."""
-        return self._log_density(self._points(X))
-
-    def _points(self, X: ArrayLike) -> NDArray:
         if not hasattr(self, "n_features_in_") and self._is_given():
             self.fit(X)  # an oracle needs no data to know its law
         check_is_fitted(self, "n_features_in_")
-        return self._checked(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._score(self._checked(validate_data(self, X, dtype=np.float64, reset=False)))
 
     def _checked(self, points: NDArray) -> NDArray:
         """Return the points if the law can have produced them."""
@@ -66,9 +58,6 @@ class _AnalyticScore(BaseEstimator):
         raise NotImplementedError
 
     def _score(self, points: NDArray) -> NDArray:
-        raise NotImplementedError
-
-    def _log_density(self, points: NDArray) -> NDArray:
         raise NotImplementedError
 
 
@@ -133,20 +122,12 @@ class GaussianScore(_AnalyticScore):
     def _score(self, points: NDArray) -> NDArray:
         return cho_solve(self._factor, (points - self.mean_).T).T
 
-    def _log_density(self, points: NDArray) -> NDArray:
-        return -0.5 * np.sum((points - self.mean_) * GaussianScore._score(self, points), axis=1)
-
 
 class LogNormalScore(GaussianScore):
     r"""Score of :math:`x = e^z`, z normal: :math:`s(x) = \{1 + \Sigma^{-1}(\log x - \mu)\}/x`.
 
-    ``mean`` and ``cov`` are those of :math:`z = \log x`; a diagonal ``cov`` is the componentwise
-    (independent) law, any other the correlated one. None estimates them from the logarithms.
-
-    Raises
-    ------
-    ValueError
-        If X has entries that are not positive.
+    ``mean`` and ``cov`` are those of :math:`z = \log x`; None estimates them from the logarithms.
+    Entries of X that are not positive are refused (ValueError).
     """
 
     def _checked(self, points: NDArray) -> NDArray:
@@ -161,10 +142,6 @@ class LogNormalScore(GaussianScore):
 
     def _score(self, points: NDArray) -> NDArray:
         return (1.0 + super()._score(np.log(points))) / points
-
-    def _log_density(self, points: NDArray) -> NDArray:
-        logs = np.log(points)
-        return super()._log_density(logs) - logs.sum(axis=1)
 
 
 class StudentScore(GaussianScore):
@@ -199,54 +176,34 @@ class StudentScore(GaussianScore):
         squared = np.sum((points - self.mean_) * linear, axis=1, keepdims=True)
         return (self.df + points.shape[1]) * linear / (self.df + squared)
 
-    def _log_density(self, points: NDArray) -> NDArray:
-        squared = -2.0 * super()._log_density(points)
-        return -0.5 * (self.df + points.shape[1]) * np.log1p(squared / self.df)
-
-
-def _one_per_column(value: ArrayLike, name: str, p: int) -> NDArray:
-    """Return ``value`` as a finite vector (p,); one number stands for all columns."""
-    vector = np.asarray(value, dtype=float)
-    if vector.shape not in ((), (1,), (p,)):
-        raise ValueError(f"{name} has shape {vector.shape}; expected ({p},) or one number.")
-    if not np.isfinite(vector).all():
-        raise ValueError(f"{name} must be finite; got {value!r}.")
-    return np.broadcast_to(vector, (p,))
-
 
 class LaplaceScore(_AnalyticScore):
     r"""Score of independent Laplace coordinates: :math:`s_j(x) = \mathrm{sign}(x_j - m_j)/b_j`.
 
     The score is bounded, hence sub-Gaussian as Assumption 1 asks. It jumps at the median, a set of
-    probability zero. None takes sample median and mean absolute deviation; one number stands for
-    all columns.
+    probability zero. ``median`` and ``scale`` have shape (p,), or are one number for all columns.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "median": ["array-like", Real, None],
-        "scale": ["array-like", Real, None],
+        "median": ["array-like", Real],
+        "scale": ["array-like", Real],
     }
 
-    def __init__(self, median: ArrayLike | None = None, scale: ArrayLike | None = None) -> None:
+    def __init__(self, median: ArrayLike, scale: ArrayLike) -> None:
         self.median = median
         self.scale = scale
 
     def _estimate(self, points: NDArray) -> None:
-        if self.scale is None:
-            check_not_constant(points, "X")
-        p = points.shape[1]
-        median = np.median(points, axis=0) if self.median is None else self.median
-        self.median_ = _one_per_column(median, "median", p)
-        scale = np.abs(points - self.median_).mean(axis=0) if self.scale is None else self.scale
-        self.scale_ = _one_per_column(scale, "scale", p)
+        self.median_, self.scale_ = (np.asarray(v, dtype=float) for v in (self.median, self.scale))
+        shape = points.shape[1:]
+        for name, value in (("median", self.median_), ("scale", self.scale_)):
+            if value.shape not in ((), shape) or not np.isfinite(value).all():
+                raise ValueError(f"{name} is {value}; expected finite, one number or {shape}.")
         if not (self.scale_ > 0).all():
-            raise ValueError(f"scale must be positive; got {scale!r}.")
+            raise ValueError(f"scale must be positive; got {self.scale!r}.")
 
     def _score(self, points: NDArray) -> NDArray:
         return np.sign(points - self.median_) / self.scale_
-
-    def _log_density(self, points: NDArray) -> NDArray:
-        return -np.sum(np.abs(points - self.median_) / self.scale_, axis=1)
 
 
 class GaussianMixtureScore(_AnalyticScore):
@@ -254,53 +211,24 @@ class GaussianMixtureScore(_AnalyticScore):
 
     Parameters
     ----------
-    weights, means, covs : array-like of shape (k,), (k, p), (k, p, p), or None
-        The mixture. If any is None, all are estimated by EM, on standardized columns: the scores of
-        X in other units are the same scores in other units. Weights are divided by their sum.
-    n_components : int
-        Components that EM fits.
-    random_state : int
-        Seed of EM.
+    weights, means, covs : array-like of shape (k,), (k, p), (k, p, p)
+        The mixture. Weights are divided by their sum.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": ["array-like", None],
-        "means": ["array-like", None],
-        "covs": ["array-like", None],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        "weights": ["array-like"],
+        "means": ["array-like"],
+        "covs": ["array-like"],
     }
 
-    def __init__(
-        self,
-        weights: ArrayLike | None = None,
-        means: ArrayLike | None = None,
-        covs: ArrayLike | None = None,
-        *,
-        n_components: int = 2,
-        random_state: int = 0,
-    ) -> None:
+    def __init__(self, weights: ArrayLike, means: ArrayLike, covs: ArrayLike) -> None:
         self.weights = weights
         self.means = means
         self.covs = covs
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def _is_given(self) -> bool:
-        return not any(given is None for given in (self.weights, self.means, self.covs))
 
     def _estimate(self, points: NDArray) -> None:
-        if self._is_given():
-            weights, means, covs = self.weights, self.means, self.covs
-        else:
-            check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
-            # scikit-learn adds 1e-6 to every variance, which is small beside one alone.
-            mean, sd = points.mean(axis=0), points.std(axis=0)
-            mixture = GaussianMixture(self.n_components, random_state=self.random_state)
-            mixture.fit((points - mean) / sd)
-            weights, means = mixture.weights_, mean + sd * mixture.means_
-            covs = mixture.covariances_ * np.outer(sd, sd)
-        weights, means, covs = (np.asarray(a, dtype=float) for a in (weights, means, covs))
+        given = (self.weights, self.means, self.covs)
+        weights, means, covs = (np.asarray(a, dtype=float) for a in given)
         if weights.ndim != 1 or not (np.isfinite(weights) & (weights > 0)).all():
             raise ValueError(f"weights must be positive finite numbers; got {self.weights!r}.")
         if not weights.shape == means.shape[:1] == covs.shape[:1]:
@@ -314,19 +242,15 @@ class GaussianMixtureScore(_AnalyticScore):
             for mean, cov in zip(means, covs, strict=True)
         ]
 
-    def _log_terms(self, points: NDArray) -> NDArray:
-        """Return log(weight * density) of each component, without the shared constant, (n, k)."""
-        terms = [
-            np.log(weight) + part._log_density(points) - 0.5 * np.linalg.slogdet(part.cov_)[1]
-            for weight, part in zip(self.weights_, self._parts, strict=True)
-        ]
-        return np.column_stack(terms)
-
     def _score(self, points: NDArray) -> NDArray:
-        terms = self._log_terms(points)
+        scores = [part._score(points) for part in self._parts]
+        terms = np.column_stack(  # log(weight * density) but for a constant
+            [
+                np.log(weight)
+                - 0.5 * np.sum((points - part.mean_) * score, axis=1)
+                - 0.5 * np.linalg.slogdet(part.cov_)[1]
+                for weight, part, score in zip(self.weights_, self._parts, scores, strict=True)
+            ]
+        )
         posterior = np.exp(terms - logsumexp(terms, axis=1, keepdims=True))
-        scores = np.stack([part._score(points) for part in self._parts], axis=1)
-        return np.einsum("nk,nkp->np", posterior, scores)
-
-    def _log_density(self, points: NDArray) -> NDArray:
-        return logsumexp(self._log_terms(points), axis=1)
+        return np.einsum("nk,nkp->np", posterior, np.stack(scores, axis=1))

@@ -2,9 +2,6 @@ r"""Denoising score matching with the residual network of the paper's appendix."
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -34,16 +31,11 @@ class DenoisingScore(BaseEstimator):
     sigma : float, default=0.1
         Noise standard deviation :math:`\sigma`.
     sigma_units : {"sd", "x"}, default="sd"
-        Units of ``sigma`` where columns are standardized. "sd": those of the standardized points,
-        to which noise is added. "x": those of X; noise is added first, the sum is standardized,
-        and the network gives the score of X. The paper does not say which; "x" comes closest to
-        its numbers under heavy tails, but makes the result depend on the units of X.
-    hidden : int, default=256
-        Width of the hidden layers.
-    n_blocks : int, default=2
-        Residual blocks.
-    dropout : float, default=0.3
-        Dropout rate inside the blocks.
+        Units of ``sigma`` where columns are standardized: those of the standardized points, or
+        those of X, to which noise is then added first. The paper does not say which. "x" is closest
+        to its numbers under heavy tails, but makes the result depend on the units of X.
+    hidden, n_blocks, dropout : int, int, float, default=256, 2, 0.3
+        Width of the hidden layers, number of residual blocks, dropout rate inside the blocks.
     epochs, batch_size : int, default=150, 256
         Length of training; no early stopping. The last, smaller batch of an epoch is used.
     learning_rate, weight_decay : float, default=1e-3, 1e-5
@@ -52,10 +44,6 @@ class DenoisingScore(BaseEstimator):
         Train on standardized columns and scale the scores back.
     device : str, default="cpu"
         Torch device.
-    n_threads : int or None, default=None
-        Threads of the training; None leaves torch's setting.
-    verbose : bool, default=False
-        Show epoch and loss on the standard error stream.
     random_state : int, RandomState or None, default=None
         Fixes initial weights, batches, noise and dropout: same seed, same machine, same scores.
 
@@ -106,8 +94,6 @@ class DenoisingScore(BaseEstimator):
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "standardize": ["boolean"],
         "device": [str],
-        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
-        "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
 
@@ -125,8 +111,6 @@ class DenoisingScore(BaseEstimator):
         weight_decay: float = 1e-5,
         standardize: bool = True,
         device: str = "cpu",
-        n_threads: int | None = None,
-        verbose: bool = False,
         random_state: Any = None,
     ) -> None:
         self.sigma = sigma
@@ -140,8 +124,6 @@ class DenoisingScore(BaseEstimator):
         self.weight_decay = weight_decay
         self.standardize = standardize
         self.device = device
-        self.n_threads = n_threads
-        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -159,12 +141,11 @@ class DenoisingScore(BaseEstimator):
         self._divisor = self._scale if self.sigma_units == "sd" else 1.0
         data = self._tensor(points)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        with _threads(self.n_threads):
-            with torch.random.fork_rng():  # layers draw their weights from the global stream
-                torch.manual_seed(seed)
-                network = ScoreNetwork(data.shape[1], self.hidden, self.n_blocks, self.dropout)
-            self.network_ = network.to(self.device)
-            self.loss_curve_ = self._train(data, seed)
+        with torch.random.fork_rng():  # layers draw their weights from the global stream
+            torch.manual_seed(seed)
+            network = ScoreNetwork(data.shape[1], self.hidden, self.n_blocks, self.dropout)
+        self.network_ = network.to(self.device)
+        self.loss_curve_ = self._train(data, seed)
         self.network_.eval()
         self.train_scores_ = self.evaluate(X)
         return self
@@ -175,7 +156,7 @@ class DenoisingScore(BaseEstimator):
         import torch
 
         data = self._tensor(validate_data(self, X, dtype=np.float64, reset=False))
-        with _threads(self.n_threads), torch.no_grad():
+        with torch.no_grad():
             parts = [-self.network_(part).cpu().double() for part in data.split(8192)]
         return torch.cat(parts).numpy() / self._divisor
 
@@ -220,22 +201,4 @@ class DenoisingScore(BaseEstimator):
                     f"DenoisingScore: the loss is {losses[epoch]} after epoch {epoch + 1}; "
                     "lower learning_rate, or standardize the data."
                 )
-            if self.verbose:
-                last = "\n" if epoch + 1 == self.epochs else ""
-                told = f"denoising score: epoch {epoch + 1}/{self.epochs}, loss {losses[epoch]:.4g}"
-                print(f"\r{told:<60}", end=last, file=sys.stderr, flush=True)
         return losses
-
-
-@contextmanager
-def _threads(number: int | None) -> Iterator[None]:
-    """Run with this many torch threads and restore the setting after."""
-    import torch
-
-    before = torch.get_num_threads()
-    if number is not None:
-        torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -32,15 +32,13 @@ _AUTO_EXACT = 10_000  # largest n that n_centers="auto" solves exactly
 _AUTO_CENTERS = 1_000
 _NYSTROM_TOL = 1e-3  # a smaller error of the solver is lost in that of the approximation
 _SMALLEST_LAM = 1e-6  # where "auto" stops looking further down, times 1/p
+_CV_ROWS = 2_000  # a choice needs no more; the fit uses all
 _PATH_TOL = 1e-3  # errors of the solver far below those between rows
 
 
 @dataclass
 class KrylovBasis:
-    """Orthonormal basis of span{h, Kh, K^2 h, ...} and the tridiagonal matrix of K in it.
-
-    Shifting K by n lambda shifts the tridiagonal matrix, so one basis serves all lambdas.
-    """
+    """Orthonormal basis of span{h, Kh, K^2 h, ...} and the tridiagonal matrix of K in it."""
 
     vectors: list[NDArray]
     alpha: list[float]
@@ -62,11 +60,9 @@ class KrylovBasis:
             return self.norm * (rotation @ (rotation[0] / (values + shift)))
 
     def truncation(self, shift: float) -> float:
-        """Relative error that remains because the basis is finite.
-
-        ``K + shift`` has no eigenvalue below ``shift``, so the error of the scores
-        ``shift * c`` is at most ||r||, which the last coordinate gives.
-        """
+        """Relative error that remains because the basis is finite."""
+        # K + shift has no eigenvalue below shift, so the error of the scores shift * c is at most
+        # the norm of the residual, which the last coordinate gives.
         y = self.coordinates(shift)
         return float(abs(self.beta[-1] * y[-1]) / (shift * np.linalg.norm(y)))
 
@@ -95,18 +91,14 @@ def _krylov_basis(
     max_iter: int,
     eps: float,
 ) -> KrylovBasis:
-    """Grow the basis until every shift is solved to ``tol`` or to rounding, or ``max_iter``.
-
-    Every new vector is orthogonalized against all before it: a few percent of the cost of a
-    kernel product, and the residual formula stays true.
-    """
+    """Grow the basis until every shift is solved to ``tol`` or to rounding, or ``max_iter``."""
     norm = float((h * h).sum()) ** 0.5
     basis = KrylovBasis(vectors=[h / norm], alpha=[], beta=[], norm=norm, eps=eps)
     for _ in range(max_iter):
         q = basis.vectors[-1]
         w = product(q)
         basis.alpha.append(float((w * q).sum()))
-        for vector in basis.vectors:
+        for vector in basis.vectors:  # all of them: cheap, and the formula of the residual holds
             w -= vector * float((w * vector).sum())
         basis.beta.append(float((w * w).sum()) ** 0.5)
         exhausted = basis.beta[-1] <= eps * max(basis.alpha)
@@ -127,28 +119,9 @@ def _nystrom_coefficients(
     tol: float,
     max_iter: int,
 ) -> tuple[NDArray, int, float, NDArray]:
-    r"""Minimize :math:`\|K_{nm} b - t\|^2 + \text{ridge}\; b^\top K_{mm} b` over b of shape (m, p).
-
-    Conjugate gradients on the normal equations. The loop is written out rather than taken
-    from scipy because it stops on what matters, the change of the scores
-    :math:`t - K_{nm} b`, and those are at hand only inside it.
-
-    Parameters
-    ----------
-    kernel : CurlFreeIMQ
-        The kernel with the m centres.
-    points, target : array of shape (n, p)
-        Training points, and :math:`\hat\zeta/\lambda` there.
-    ridge : float
-        :math:`n\lambda`.
-    tol, max_iter
-        Stop when a step changes the scores by less than ``tol``, relatively.
-
-    Returns
-    -------
-    b, n_iter, change, fitted
-        Coefficients, steps, last relative change, and :math:`K_{nm} b`.
-    """
+    """Minimize ||K_nm b - target||^2 + ridge b' K_mm b; return b, steps, last change, K_nm b."""
+    # Conjugate gradients on the normal equations, written out because they stop on the relative
+    # change of the scores, target - K_nm b, which are at hand only inside the loop.
     rows = kernel.rows(points)
     residual = kernel.adjoint_at(rows, target)
     direction = residual * 1.0
@@ -174,25 +147,19 @@ def _nystrom_coefficients(
 
 @dataclass(frozen=True)
 class TikhonovPath:
-    r"""Training scores for a grid of regularization parameters, from one Lanczos basis.
+    r"""Training scores for a grid of lambdas, from one Lanczos basis.
 
     Attributes
     ----------
     lams : ndarray of shape (L,)
     scores : ndarray of shape (L, n, p)
         :math:`\hat s(x_i)` in the raw scale, for every lambda.
-    residuals : ndarray of shape (L,)
-        Bound on the relative error of each, as ``TikhonovScore.residual_``.
-    n_iter : int
-        Kernel products that were needed for all of them together.
     width : float
         Kernel width, as ``TikhonovScore.width_``.
     """
 
     lams: NDArray
     scores: NDArray
-    residuals: NDArray
-    n_iter: int
     width: float
 
 
@@ -201,39 +168,33 @@ class TikhonovScore(BaseEstimator):
 
     The gradient of the log density is estimated in the RKHS of the curl-free kernel
     :math:`\mathcal K` by minimizing
-    :math:`n^{-1}\sum_i \|f(x_i)\|^2 + 2 n^{-1} \sum_i \mathrm{div} f(x_i)
-    + \lambda \|f\|^2`, an empirical Fisher divergence up to a constant. With
+    :math:`n^{-1}\sum_i \|f(x_i)\|^2 + 2 n^{-1} \sum_i \mathrm{div} f(x_i) + \lambda \|f\|^2`, an
+    empirical Fisher divergence up to a constant. With
     :math:`(K + n\lambda I) c = \hat\zeta/\lambda`,
 
     .. math::
         \hat s(x) = \hat\zeta(x)/\lambda - \sum_j \mathcal K(x, x_j) c_j, \qquad
-        \hat s(x_i) = n \lambda c_i,
-
-    so the scores at the training points are free. The field is a gradient, so it has a potential:
-    the log density up to a constant.
+        \hat s(x_i) = n \lambda c_i .
 
     Parameters
     ----------
     lam : float, default=1e-4
         Regularization :math:`\lambda`. The paper uses 1e-4, and 1e-5 where
         :math:`n_\ell = 500`, both at p = 100. Too large shrinks the scores towards zero
-        (:func:`steinsdr.moments.stein_diagnostics` shows it), too small makes them noisy. The
-        kernel's scale is :math:`c^{-2} \approx 1/(2p)`, so fewer columns want a larger value:
-        about :math:`10^{-2}/p` serves Gaussian columns well.
+        (:func:`steinsdr.moments.stein_diagnostics` shows it), too small makes them noisy. About
+        :math:`10^{-2}/p` serves Gaussian columns well.
     width : float or "median", default="median"
         Kernel width c; "median" is the median of all :math:`n^2` pairwise distances.
     standardize : bool, default=True
         Fit on standardized columns and scale the scores back.
     tol : float, default=1e-5
         Bound on the relative error of the training scores at which the solver stops. The
-        Nyström variant stops when a step changes them by less than 1e-3 (or ``tol``, if larger),
-        which bounds no error: that can be many times the change.
+        Nyström variant stops when a step changes them by less than 1e-3 (or ``tol``, if larger).
     max_iter : int, default=500
         Largest number of kernel products.
     n_centers : "auto", None or int, default="auto"
-        None solves with all n points; an integer m uses the Nyström variant with m random
-        centres, O(nm) instead of O(n^2) per step; "auto" is None up to n = 10,000 and 1,000
-        centres beyond.
+        None solves with all n points; an integer m takes m random centres (Nyström), O(nm) instead
+        of O(n^2) per step; "auto" is None up to n = 10,000 and 1,000 centres beyond.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the kernel products; "float32" halves time and memory. A warning says when
         its rounding, of relative size :math:`\epsilon \|K\| / (n\lambda)`, exceeds ``tol``.
@@ -252,7 +213,7 @@ class TikhonovScore(BaseEstimator):
         Kernel products used.
     residual_ : float
         Bound on the relative error of ``train_scores_``. For Nyström the relative change of the
-        last step, which is no bound: the error can be many times that.
+        last step; the error can be many times that.
     centers_, coefficients_ : ndarray of shape (m, p)
         Points and coefficients of the kernel expansion.
 
@@ -344,21 +305,10 @@ class TikhonovScore(BaseEstimator):
         field = self._kernel(self.centers_).at(points, self.coefficients_)
         return (zeta - field).astype(np.float64) / self._scale
 
-    def log_density(self, X: ArrayLike) -> NDArray:
-        """Return log p at every row up to one additive constant, shape (m,).
-
-        The potential of the estimated field: its gradient is ``-evaluate(X)``.
-        """
-        points = self._points_of(X)
-        field = self._kernel(self.centers_).potential_at(points, self.coefficients_)
-        zeta = self._kernel(self._points).divergence_potential(points)
-        return (field - zeta / self._lam).astype(np.float64)
-
     def path(self, X: ArrayLike, lams: ArrayLike) -> TikhonovPath:
         """Return the training scores for every lambda in ``lams``, for about one fit's price.
 
-        All n points are used, and ``lam`` and ``n_centers`` are ignored. The smallest lambda
-        decides how many kernel products are needed. A fit made before stays as it is.
+        All n points are used; ``lam``, ``n_centers`` and a fit made before play no part.
         """
         grid = _positive_grid(lams)
         worker = clone(self)
@@ -367,9 +317,8 @@ class TikhonovScore(BaseEstimator):
         basis = worker._solve(Z, grid.tolist())
         fields = (basis.combine(basis.coordinates(n * lam)) * n for lam in grid)
         scores = np.stack([field.astype(np.float64) / worker._scale for field in fields])
-        residuals = np.array([basis.residual(n * lam) for lam in grid])
-        self._warn(residuals.max(), nystrom=False)
-        return TikhonovPath(grid, scores, residuals, len(basis.alpha), worker.width_)
+        self._warn(max(basis.residual(n * lam) for lam in grid), nystrom=False)
+        return TikhonovPath(grid, scores, worker.width_)
 
     def _prepare(self, X: ArrayLike) -> NDArray:
         """Check parameters and data; return the points of the fit, set scaling and width."""
@@ -438,7 +387,6 @@ class TikhonovScore(BaseEstimator):
 
 
 def _positive_grid(lams: ArrayLike) -> NDArray:
-    """Return ``lams`` as a vector of positive numbers."""
     try:
         grid = np.atleast_1d(np.asarray(lams, dtype=float))
     except (TypeError, ValueError):
@@ -451,15 +399,11 @@ def _positive_grid(lams: ArrayLike) -> NDArray:
 def held_out_objective(
     estimator: TikhonovScore, train: NDArray, test: NDArray, lams: NDArray
 ) -> NDArray:
-    r"""Hyvärinen's objective of every lambda at every test row, shape (L, m).
+    r"""Hyvärinen's objective of every lambda at every row of ``test``, shape (L, m).
 
-    The Fisher divergence :math:`E\|\hat s - s\|^2/2` of an estimated score is, up to a constant
-    that no estimate changes, the mean of :math:`\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)`. It
-    asks for no true score, so rows that were held out can judge every lambda: the mean is smallest
-    for the best score.
-
-    The score is learned from ``train`` (n, p), all lambdas from one Lanczos basis, and measured in
-    the units of the standardized training rows.
+    The score is learned from ``train`` (n, p), all lambdas from one Lanczos basis, and
+    :math:`\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)` is measured in the units of the standardized
+    training rows.
 
     Examples
     --------
@@ -490,22 +434,21 @@ def held_out_objective(
 class TikhonovScoreCV(BaseEstimator):
     r"""Tikhonov score whose lambda is chosen by cross-validated score matching.
 
-    :class:`TikhonovScore` has one default, 1e-4, made for a hundred columns. This estimator tries a
-    grid, averages Hyvärinen's objective over held-out folds, and fits the lambda with the smallest
-    average on all rows: ``SteinSDR(score=TikhonovScoreCV())`` suits any number of columns.
+    The Fisher divergence :math:`E\|\hat s - s\|^2/2` of an estimated score is, up to a constant
+    that no estimate changes, the mean of :math:`\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)`, which
+    asks for no true score (Hyvärinen 2005). The lambda with the smallest mean over held-out folds
+    is fitted on all rows: ``SteinSDR(score=TikhonovScoreCV())`` suits any number of columns.
 
     Parameters
     ----------
     lams : "auto" or array-like of shape (L,), default="auto"
-        Candidates. "auto" takes half decades from 1e-3/p to 1/p, as about 1e-2/p serves Gaussian
-        columns well, and a decade further down as often as the smallest candidate wins, to 1e-6/p.
-        Nearly collinear columns need such values.
+        Candidates. "auto" takes half decades from 1e-3/p to 1/p, and a decade further down as often
+        as the smallest candidate wins, to 1e-6/p: nearly collinear columns need such values.
     cv : int, default=5
-        Folds. Equal rows stay in one fold: a row that was seen would favour too small a lambda.
+        Folds, of at most 2,000 random rows. Equal rows stay in one fold: a row that was seen would
+        favour too small a lambda.
     estimator : TikhonovScore or None, default=None
         Every other setting; its ``lam`` is ignored. None is ``TikhonovScore()``.
-    max_rows : int, default=2000
-        The choice uses at most that many rows, drawn at random; the fit uses all.
     random_state : int, RandomState or None, default=0
         Folds and drawn rows. Fixed by default, so that equal data give equal scores.
 
@@ -517,8 +460,6 @@ class TikhonovScoreCV(BaseEstimator):
         The candidates, ascending.
     objective_ : ndarray of shape (L,)
         Mean held-out objective of each; only differences have a meaning.
-    standard_error_ : ndarray of shape (L,)
-        Standard error of its difference from the smallest, over the rows.
     at_edge_ : bool
         Whether the grid ended where the objective was smallest: then a wider one may do better.
     score_ : TikhonovScore
@@ -531,11 +472,6 @@ class TikhonovScoreCV(BaseEstimator):
     ValueError
         If a candidate is not positive, there are fewer distinct rows than folds, or a column
         varies in the rows of one fold only.
-
-    Notes
-    -----
-    The choice is made for new points. At the training points, where ``config="sup"`` uses the
-    score, half a decade less can be a little better when there are many columns.
 
     References
     ----------
@@ -553,7 +489,6 @@ class TikhonovScoreCV(BaseEstimator):
         "lams": [StrOptions({"auto"}), "array-like"],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "estimator": [TikhonovScore, None],
-        "max_rows": [Interval(Integral, 4, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -563,13 +498,11 @@ class TikhonovScoreCV(BaseEstimator):
         *,
         cv: int = 5,
         estimator: TikhonovScore | None = None,
-        max_rows: int = 2000,
         random_state: Any = 0,
     ) -> None:
         self.lams = lams
         self.cv = cv
         self.estimator = estimator
-        self.max_rows = max_rows
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -598,8 +531,6 @@ class TikhonovScoreCV(BaseEstimator):
             self.lams_ = np.concatenate([further, self.lams_])
         self.objective_ = objective.mean(axis=1)
         best = int(np.argmin(self.objective_))
-        gap = objective - objective[best]
-        self.standard_error_ = gap.std(axis=1) / np.sqrt(gap.shape[1])
         self.lam_ = float(self.lams_[best])
         self.at_edge_ = len(self.lams_) > 1 and best in (0, len(self.lams_) - 1)
         self.score_ = clone(base).set_params(lam=self.lam_).fit(points)
@@ -614,8 +545,8 @@ class TikhonovScoreCV(BaseEstimator):
     def _folds(self, points: NDArray) -> list[tuple[NDArray, NDArray]]:
         """Return pairs of training and test rows; every column varies in the training rows."""
         rng = check_random_state(self.random_state)
-        if len(points) > self.max_rows:
-            points = points[rng.choice(len(points), size=self.max_rows, replace=False)]
+        if len(points) > _CV_ROWS:
+            points = points[rng.choice(len(points), size=_CV_ROWS, replace=False)]
         groups = np.unique(points, axis=0, return_inverse=True)[1].ravel()
         if groups.max() + 1 < self.cv:
             raise ValueError(
