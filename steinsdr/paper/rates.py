@@ -199,8 +199,11 @@ class Rate:
         return self.low <= exponent <= self.high
 
     def at_least_as_fast_as(self, exponent: float) -> bool:
-        """Whether the error falls like size^exponent or faster, as far as the interval can say."""
-        return self.low <= exponent
+        """Whether the whole interval says that the error falls like size^exponent or faster.
+
+        A wide interval does not pass.
+        """
+        return self.high <= exponent
 
     def __str__(self) -> str:
         return f"{self.slope:.2f} [{self.low:.2f}, {self.high:.2f}]"

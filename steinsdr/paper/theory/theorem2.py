@@ -9,20 +9,31 @@ exponents, see :func:`exponents`. Everything here has :math:`\omega = 1`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import erf
+from scipy.special import erf, gammaln, kve
 from scipy.stats import chi2
 
 from ..._base import check_choice
 from ...moments import cross_moment
 from ...scores import TikhonovScore
 from ...simulation import stream
+from .kernel_lemmas import feature_norm
 
-__all__ = ["P", "coupled_errors", "exponents", "schedule", "true_moment"]
+__all__ = [
+    "P",
+    "coupled_errors",
+    "expected_error_bound",
+    "exponents",
+    "normal_bias",
+    "schedule",
+    "true_moment",
+    "uniform_moments",
+]
 
 P = 3
 """Predictors of the design, and responses."""
@@ -115,7 +126,7 @@ def coupled_errors(
         Values of n.
     law : {"gaussian", "student"}
         Standard normal x, whose score is unbounded, or Student x with 5 degrees of freedom, whose
-        score is bounded and fades: nearer to the source condition, though not in it.
+        score is bounded. Neither meets the source condition.
     lam0 : float
         Constant of the schedule, which the theorem leaves open.
     lam_beta : float or None
@@ -146,3 +157,110 @@ def coupled_errors(
             rows.append((beta, n, n_l, lam, rep, error, score_error, M_hat))
     columns = ["beta", "n", "n_labeled", "lam", "rep", "error", "score_error", "moment"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def normal_bias(lams: list[float], *, p: int = P, c: float = 2.0) -> pd.DataFrame:
+    r"""Bias :math:`b(\lambda) = (E\|s_\lambda - s\|^2)^{1/2}` of the TRE for standard normal x.
+
+    :math:`s_\lambda` minimizes :math:`J(f) = E\|f - s\|^2 + \lambda\|f\|_{\mathcal H}^2`, so that
+    :math:`b(\lambda)^2 \le J(f)` for every f in :math:`\mathcal H`. Here f is the best combination
+    of gradients of the Gaussian bumps :math:`\exp\{-\|x\|^2/(2\tau^2)\}`, 14 values of
+    :math:`\tau`. Their norms in :math:`\mathcal H` are integrals over the Fourier transform of the
+    inverse multiquadric, a Bessel function.
+
+    Returns
+    -------
+    DataFrame
+        Columns lam, bias (:math:`E^{1/2}\|f - s\|^2`, which is :math:`b(\lambda)` up to
+        what the bumps leave out), bound (:math:`J(f)^{1/2} \ge b(\lambda)`).
+
+    Examples
+    --------
+    Without regularization there is no bias, with all of it the bias is :math:`(E\|s\|^2)^{1/2}`:
+
+    >>> ends = normal_bias([1e-8, 1e6]).bound
+    >>> bool(ends[0] < 0.01 and np.isclose(ends[1], 3**0.5))
+    True
+    """
+    tau = np.geomspace(0.7, 12, 14)
+    rho = np.linspace(1e-4, 60, 6001)  # norms of frequencies
+    log_phi = p / 2 * np.log(2 * np.pi) + np.log(c * (2 / np.pi) ** 0.5)
+    log_phi = (
+        log_phi + (0.5 - p / 2) * np.log(rho / c) + np.log(kve((p - 1) / 2, c * rho)) - c * rho
+    )
+    log_bump = p / 2 * np.log(2 * np.pi) + p * np.log(tau[:, None]) - (tau[:, None] * rho) ** 2 / 2
+    log_area = np.log(2) + p / 2 * np.log(np.pi) - gammaln(p / 2) + (p - 1) * np.log(rho)
+    log_area = log_area - p * np.log(2 * np.pi)
+    in_space = np.trapezoid(np.exp(log_bump[:, None] + log_bump + log_area - log_phi), rho)
+    inverse = tau**-2.0
+    both = inverse[:, None] + inverse
+    in_mean = p * (1 + both) ** (-p / 2 - 1) * np.outer(inverse, inverse)
+    with_score = p * (1 + inverse) ** (-p / 2 - 1) * inverse
+    rows = []
+    for lam in lams:
+        A = in_mean + lam * in_space
+        scale = np.diag(A) ** -0.5
+        weights = scale * np.linalg.lstsq(A * np.outer(scale, scale), with_score * scale, 1e-13)[0]
+        error = p - 2 * weights @ with_score + weights @ in_mean @ weights
+        total = error + lam * weights @ in_space @ weights
+        rows.append((lam, error**0.5, total**0.5))
+    return pd.DataFrame(rows, columns=["lam", "bias", "bound"])
+
+
+def expected_error_bound(
+    n: NDArray, n_labeled: NDArray, lam: NDArray, *, c: float = 2.0
+) -> pd.DataFrame:
+    r"""The bound of :math:`E\|\hat M - M\|_F` for the normal design, its parts and their sum.
+
+    With :math:`\kappa = 1/c`, Z of :func:`steinsdr.paper.theory.kernel_lemmas.feature_norm` and
+    :math:`S^2 = E\|s\|^2`,
+
+    .. math::
+        (E\|y\|^2)^{1/2}\Big\{(Z + \kappa S)\min\Big(\frac{\kappa}{\lambda\sqrt n},
+        \frac{1}{2\sqrt{\lambda n_\ell}}\Big) + b(\lambda)\Big\}
+        + \Big(\frac{E\|s\|^2\|y\|^2}{n_\ell}\Big)^{1/2}.
+
+    Columns estimation, bias, average (the three terms), total.
+    """
+    nodes, w = np.polynomial.hermite_e.hermegauss(40)
+    a, b = np.meshgrid(nodes, nodes, indexing="ij")
+    w = np.outer(w, w) / w.sum() ** 2
+    # The noise has variance 1/4 for each of three responses; the third predictor has none.
+    squares = erf(a) ** 2 + np.tanh(b) ** 2 + np.sin(a + b) ** 2 + P / 4
+    of_y, of_both = float(np.sum(w * squares)), float(np.sum(w * squares * (a**2 + b**2 + 1)))
+    n, n_labeled, lam = (np.asarray(v, dtype=float) for v in (n, n_labeled, lam))
+    size = (feature_norm(P, c) + P**0.5 / c) * of_y**0.5
+    least = np.minimum(1 / (c * lam * n**0.5), 0.5 / (lam * n_labeled) ** 0.5)
+    frame = pd.DataFrame({"estimation": size * least})
+    frame["bias"] = of_y**0.5 * normal_bias(lam.tolist(), c=c).bound
+    frame["average"] = (of_both / n_labeled) ** 0.5
+    return frame.assign(total=frame.sum(axis=1))
+
+
+def uniform_moments(
+    sizes: list[int],
+    *,
+    even: bool,
+    beta: float,
+    lam: Callable[[int], float],
+    n_reps: int,
+    seed: int = 42,
+) -> pd.DataFrame:
+    r"""Norms of :math:`\hat M` for x uniform on :math:`[-1, 1]^3`, where s = 0 and hence M = 0.
+
+    The score :math:`0 = L^\omega 0` meets the source condition, and all variables are
+    sub-Gaussian: both assumptions of Theorem 2 hold, though Stein's lemma does not. The response is
+    :math:`x_1`, or :math:`x_1^2` if ``even``, plus noise of standard deviation 1/2;
+    :math:`n_\ell = \lceil n^\beta \rceil` and ``lam`` gives lambda for n. Columns n, rep, error
+    (:math:`\|\hat M - M\|_F = \|\hat M\|_F`) and first (the entry of :math:`x_1`).
+    """
+    rows = []
+    for n, rep in product(sizes, range(n_reps)):
+        rng = stream(seed, "uniform", str(even), n, rep)
+        X = rng.uniform(-1, 1, (n, P))
+        y = (X[:, :1] ** 2 if even else X[:, :1]) + 0.5 * rng.standard_normal((n, 1))
+        score = TikhonovScore(lam(n), width=2.0, standardize=False, tol=1e-3).fit(X)
+        n_l = min(n, int(np.ceil(n**beta)))
+        M_hat = cross_moment(score.train_scores_[:n_l], y[:n_l])
+        rows.append((n, rep, float(np.linalg.norm(M_hat)), float(M_hat[0, 0])))
+    return pd.DataFrame(rows, columns=["n", "rep", "error", "first"])

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from ..._base import check_integer
 from ...baselines import SIR, DominanceRank
@@ -32,9 +33,12 @@ from .lemma1 import gaussian_moment, random_basis
 __all__ = [
     "CONSTANT",
     "RELATIVE_ERRORS",
+    "SHARP_CONSTANT",
     "SPECTRUM",
     "corollary_ratios",
+    "corollary_search",
     "energy_ranks",
+    "even_link_passes",
     "largest_mlp_rank",
     "permutation_level",
     "rank_frequencies",
@@ -46,6 +50,10 @@ __all__ = [
 
 CONSTANT = float(4 * np.sqrt(2))
 r"""Corollary 1 in its proof: :math:`\mathrm{dist} \le 4\sqrt 2\, \|\hat M - M\|_F/\sigma_r(M)`."""
+
+SHARP_CONSTANT = 2.0
+r"""The least constant that serves every M of rank r in
+:math:`\mathrm{dist} \le 2\, \|\hat M - M\|_F/\sigma_r(M)`; see :func:`corollary_search`."""
 
 RELATIVE_ERRORS = (0.01, 0.1, 0.3, 0.7072, 1.0, 3.0)
 r"""Values of :math:`\|E\|_F/\sigma_r(M)` to try. A little above :math:`1/\sqrt 2` aligned noise
@@ -86,6 +94,34 @@ def corollary_ratios(
             distance, _, constant = _ratio(M, perturbed, r)
             rows.append((kind, size, rep, distance, constant))
     return pd.DataFrame(rows, columns=["kind", "size", "rep", "distance", "constant"])
+
+
+def corollary_search(p: int, q: int, r: int, n_starts: int, rng: np.random.Generator) -> pd.Series:
+    r"""Corollary 1, adversarially: the largest distance over :math:`\|E\|_F/\sigma_r` by start.
+
+    M has rank r and random singular values, the last of which is 1. Half of the starts are
+    random perturbations of about the size of :math:`\sigma_r`, half are near the one that makes
+    the weakest direction and a new one trade places; from each a simplex search over all entries
+    of E climbs as far as it can. The proof's bound is 2.
+    """
+    best = []
+    for start in range(n_starts):
+        values = np.append(rng.uniform(1, 3, r - 1), 1.0)
+        M = np.zeros((p, q))
+        M[range(r), range(r)] = values
+        E = rng.standard_normal((p, q)) / (p * q) ** 0.5
+        if start % 2:
+            E *= 0.1
+            E[r - 1, r - 1] -= 0.5
+            E[r, r] += 0.5
+
+        def ratio(entries: NDArray, M: NDArray = M) -> float:
+            return -_ratio(M, M + entries.reshape(p, q), r)[2]
+
+        options = {"maxfev": 2000, "adaptive": True}
+        found = minimize(ratio, E.ravel(), method="Nelder-Mead", options=options)
+        best.append(-found.fun)
+    return pd.Series(best)
 
 
 def worst_ratio() -> float:
@@ -259,3 +295,24 @@ def rank_frequencies(
         row |= {"over_first": beyond_first > true_rank, "under_first": beyond_first < true_rank}
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def even_link_passes(
+    sizes: list[int], *, n_permutations: int = 60, n_reps: int, seed: int = 42
+) -> pd.DataFrame:
+    r"""Algorithm 2 where M = 0 without independence: :math:`y = x_1^2 + \varepsilon`, normal x.
+
+    Permuted rows are independent of x, and the variance of :math:`x_1 y` is larger than theirs: the
+    first direction passes more often than its level says, in samples of every size. p = 20, one
+    response, the true score. Columns n, rep, passes.
+    """
+    rule = AdaptiveRank(n_permutations=n_permutations, branch="permutation")
+    rows = []
+    for n, rep in product(sizes, range(n_reps)):
+        rng = stream(seed, "even null", n, rep)
+        X = rng.standard_normal((n, 20))
+        Y = X[:, :1] ** 2 + rng.standard_normal((n, 1))
+        chosen = rule.select(X.T @ Y / n, scores=X, Y=Y, X=X, rng=rng)
+        assert chosen.thresholds is not None  # the permutation rule has them
+        rows.append((n, rep, bool(chosen.singular_values[0] > chosen.thresholds[0])))
+    return pd.DataFrame(rows, columns=["n", "rep", "passes"])
