@@ -18,7 +18,7 @@ from toy_experiment import DEADLY, TOY1, TOY2, computed
 
 from steinsdr import SteinSDR
 from steinsdr.paper.experiment import parse_only
-from steinsdr.paper.provenance import check_code, replay_sample, spread
+from steinsdr.paper.provenance import Manifest, check_code, replay, spread
 from steinsdr.paper.run import run
 from steinsdr.paper.simulations import PAPER_METHODS, TABLE1, TABLE2, SharedScore
 from steinsdr.paper.store import Store
@@ -317,7 +317,8 @@ def test_replay_agrees_or_detects_tampering(results, method, amount, elsewhere, 
     if elsewhere:
         old = {"torch": "0.1"}
         change_manifest(results, lambda c: c["environments"][0]["versions"].update(old))
-    (outcome,) = replay_sample(TOY1, results, method, 1)
+    row = Store(TOY1, results).read()["lognormal", 30, method, 0]
+    outcome = replay(TOY1, row, made_here=Manifest(TOY1, results).made_here())
     assert str(outcome).startswith(verdict)
     assert outcome.same is verdict.startswith("same")
 

@@ -31,7 +31,6 @@ __all__ = [
     "environments",
     "read_manifest",
     "replay",
-    "replay_sample",
     "spread",
     "status",
 ]
@@ -112,7 +111,8 @@ class Manifest:
         with locked(self.path):
             content = self.load()
             if not replayed:
-                _add_environment(content)
+                now, seen = _environment(), environments(content)
+                content |= {**now, "environments": seen if now in seen else [*seen, now]}
             recorded = content.setdefault("methods", {})
             if (old := content.get("design", self._design())) != self._design():
                 for other in recorded.values():  # rows that nobody replayed keep the old design
@@ -140,10 +140,7 @@ class Manifest:
         """Write totals, if they are others than those that are there."""
         with locked(self.path):
             before = self.load()
-            content = dict(before)
-            if not environments(content):
-                _add_environment(content)
-            content |= {
+            content = before | {
                 "experiment": self.experiment.name,
                 "columns": list(self.experiment.columns),
                 "fixed": dict(self.experiment.fixed),
@@ -169,12 +166,7 @@ class Manifest:
         return {name: by_method[name] for name in self.experiment.methods if name in by_method}
 
     def _write(self, content: dict[str, Any]) -> None:
-        order = ("experiment", "columns", "fixed", "design", "seeds")
-        last = ("versions", "machine", "environments")
-        ordered = {key: content[key] for key in order if key in content}
-        ordered |= {key: value for key, value in content.items() if key not in last}
-        ordered |= {key: content[key] for key in last if key in content}
-        text = json.dumps(ordered, indent=1, ensure_ascii=False)
+        text = json.dumps(content, indent=1, ensure_ascii=False)
         atomic_write(self.path, f"{text}\n".encode())
 
 
@@ -186,12 +178,6 @@ def _codes(entry: Mapping[str, Any]) -> list[str]:
 def _plain(content: Any) -> Any:
     """Return content as JSON gives it back."""
     return json.loads(json.dumps(content))
-
-
-def _add_environment(content: dict[str, Any]) -> None:
-    now = _environment()
-    seen = environments(content)
-    content |= {**now, "environments": seen if now in seen else [*seen, now]}
 
 
 def _environment() -> dict[str, Any]:
@@ -258,29 +244,12 @@ class Replay:
 def replay(experiment: Experiment, stored: Row, *, made_here: bool = False) -> Replay:
     """Compute a stored row again, without any cache.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    stored : Row
-    made_here : bool
-        Whether it was made on the same kind of machine with the same versions, as
-        :meth:`Manifest.made_here` says; networks are then held to six digits.
+    ``made_here`` says whether it comes from the same kind of machine with the same versions, see
+    :meth:`Manifest.made_here`; networks are then held to six digits.
     """
     (again,) = experiment.compute([stored.cell])
     tolerance = experiment.tolerance(experiment.method_of(stored.cell))
     return Replay(stored, again, min(tolerance, _STRICT) if made_here else tolerance, made_here)
-
-
-def replay_sample(
-    experiment: Experiment, folder: str | os.PathLike[str], method: str, size: int = 3
-) -> list[Replay]:
-    """Replay some rows of a method, chosen by :func:`spread`."""
-    rows = Store(experiment, folder).read()
-    chosen = spread(
-        experiment, [cell for cell in rows if experiment.method_of(cell) == method], size
-    )
-    made_here = Manifest(experiment, folder).made_here()
-    return [replay(experiment, rows[cell], made_here=made_here) for cell in chosen]
 
 
 def spread(experiment: Experiment, cells: Iterable[Cell], size: int) -> list[Cell]:
@@ -289,12 +258,10 @@ def spread(experiment: Experiment, cells: Iterable[Cell], size: int) -> list[Cel
     One after the other, the cell whose values were chosen least often so far; which one of several
     depends on the method, so that together the methods cover more than each alone.
     """
-    # Sorted, so that the sample does not depend on the order of computing.
-    left = sorted(cells)
+    left = sorted(cells)  # so that the sample does not depend on the order of computing
     chosen: list[Cell] = []
-    if left:
-        names = ("replay", experiment.name, experiment.method_of(left[0]))
-        left = [left[k] for k in stream(BASE_SEED, *names).permutation(len(left))]
+    names = ("replay", experiment.name, *map(experiment.method_of, left[:1]))
+    left = [left[k] for k in stream(BASE_SEED, *names).permutation(len(left))]
     times: Counter[tuple[int, Any]] = Counter()
 
     def chosen_before(cell: Cell) -> tuple[int, int]:
@@ -342,9 +309,12 @@ def check_code(
             f"the code or settings behind the rows in {store.path} changed: {what}. "
             "--accept-code-change replays some rows of each and goes on if they are the same."
         )
+    made_here = manifest.made_here()
     replayed = {}
     for name in changed:
-        replays = replay_sample(experiment, folder, name, sample)
+        mine = [cell for cell in rows if experiment.method_of(cell) == name]
+        chosen = spread(experiment, mine, sample)
+        replays = [replay(experiment, rows[cell], made_here=made_here) for cell in chosen]
         for one in replays:
             say(f"{experiment.name} {' '.join(map(str, one.stored.cell))}: {one}")
         if different := sum(not one.same for one in replays):

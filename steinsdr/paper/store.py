@@ -174,16 +174,15 @@ class Store:
         """Return the rows of whole lines, and how many lines repeat another; the first wins."""
         rows: dict[Cell, Row] = {}
         repeated = 0
-        for line, fields in enumerate(self._records(content), 1):
-            place = f"{self.path}, line {line}"
-            if line == 1:
-                if tuple(fields) != self.experiment.columns:
-                    expected = ",".join(self.experiment.columns)
-                    raise ValueError(f"{place}: columns {','.join(fields)}; expected {expected}.")
-                continue
+        columns = ",".join(self.experiment.columns)
+        header, *lines = content.decode("utf-8", "replace").split("\n")[:-1] or [columns]
+        if header != columns:
+            raise ValueError(f"{self.path}, line 1: columns {header}; expected {columns}.")
+        for number, line in enumerate(lines, 2):
+            place = f"{self.path}, line {number}"
             try:
-                row = self._row(fields)
-            except (TypeError, ValueError) as error:
+                row = self._row(line)
+            except (csv.Error, TypeError, ValueError) as error:
                 raise ValueError(f"{place}: not a row ({error}).") from error
             before = rows.setdefault(row.cell, row)
             if before is row:
@@ -198,20 +197,9 @@ class Store:
             self.say(f"{place}: repeats {_name(row.cell)}; dropped.")
         return rows, repeated
 
-    def _records(self, content: bytes) -> Iterator[list[str]]:
-        line = 1
-        try:
-            for fields in csv.reader(io.StringIO(content.decode("utf-8"))):
-                yield fields
-                line += 1
-        except UnicodeDecodeError as error:
-            line = content[: error.start].count(b"\n") + 1
-            raise ValueError(f"{self.path}, line {line}: not a row ({error}).") from error
-        except csv.Error as error:
-            raise ValueError(f"{self.path}, line {line}: not a row ({error}).") from error
-
-    def _row(self, fields: list[str]) -> Row:
-        """Return the row of a line's fields; ValueError if they are not what is written."""
+    def _row(self, line: str) -> Row:
+        """Return the row of a line; ValueError or csv.Error if it is not what is written."""
+        (fields,) = csv.reader([line])
         named = dict(zip(self.experiment.columns, fields, strict=True))
         cell = self.experiment.parse([named[name] for name in self.experiment.keys])
         kinds, status, seconds = self.experiment.values, named["status"], float(named["seconds"])
