@@ -20,9 +20,7 @@ from matplotlib.testing.compare import compare_images
 import steinsdr
 import steinsdr.paper.notebook
 from steinsdr import SteinSDR
-from steinsdr.paper.simulations import PAPER_METHODS, TABLE1
-from steinsdr.rank import AdaptiveRank
-from steinsdr.simulation import LAWS, simulate
+from steinsdr.simulation import simulate
 
 BOOK = ROOT / "book"
 PAGES = {path.stem: path.read_text() for path in sorted(BOOK.glob("*.md"))}
@@ -40,11 +38,6 @@ MODULES = [
 
 def code(page):
     return CELL.findall(PAGES[page])
-
-
-def section(page, label):
-    """The text between a label and the next heading but its own."""
-    return re.split(r"^##? ", PAGES[page].split(f"({label})=")[1], flags=re.M)[1]
 
 
 # Computed pages.
@@ -96,23 +89,6 @@ def test_names_in_roles_exist():
                 assert hasattr(known, attribute) or attribute in fields, (page, target)
             else:
                 assert resolve(target) is not None, (page, target)
-
-
-def test_notation_lists_methods_laws_and_parameters():
-    rows = re.findall(r"^\| `([\w-]+)` \|", section("notation", "notation-methods"), flags=re.M)
-    assert len(rows) == len(set(rows))
-    assert set(PAPER_METHODS) | {"ridge", "true-score"} == set(rows) <= set(TABLE1.methods)
-
-    text = section("notation", "notation-laws")
-    labels = dict(re.findall(r"^\| `(\w+)` \| \([a-d]\),? ([^|]+) \|", text, flags=re.M))
-    assert set(labels) == set(LAWS)
-    assert all(labels[name] in LAWS[name].label for name in labels)
-
-    row = re.compile(r"\| ([^|]*) of \{py:class\}`AdaptiveRank ")
-    cells = row.findall(section("notation", "notation-moment"))
-    named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
-    assert len(named) >= 6
-    assert named <= set(AdaptiveRank().get_params())
 
 
 # The API page.

@@ -194,17 +194,6 @@ OPTIONAL = {
 }
 
 
-def test_extras_are_what_is_refused_below():
-    names = {"PyYAML": "yaml", "Jinja2": "jinja2", "ipykernel": "IPython"}
-    extras = [PROJECT["optional-dependencies"][name] for name in ("nn", "report", "paper")]
-    brought = {names.get(Requirement(line).name, Requirement(line).name) for line in chain(*extras)}
-    with_sklearn = {"joblib", "threadpoolctl"}
-    assert brought - with_sklearn - {"steinsdr"} <= OPTIONAL
-    assert {Requirement(r).name for r in PROJECT["dependencies"]} == {
-        *("numpy", "scipy", "scikit-learn")
-    }
-
-
 def test_wheel_holds_the_data_files(wheel):
     names = set(zipfile.ZipFile(wheel[0]).namelist())
     data = {

@@ -20,7 +20,7 @@ from steinsdr import SteinSDR
 from steinsdr.paper.experiment import parse_only
 from steinsdr.paper.provenance import Manifest, check_code, replay, spread
 from steinsdr.paper.run import run
-from steinsdr.paper.simulations import PAPER_METHODS, TABLE1, TABLE2, SharedScore
+from steinsdr.paper.simulations import TABLE1, SharedScore
 from steinsdr.paper.store import Store
 from steinsdr.rank import AdaptiveRank
 from steinsdr.scores import DenoisingScore, TikhonovScore
@@ -358,15 +358,6 @@ def test_sample_covers_every_axis_evenly(size):
         assert max(times) - min(times) <= 1
     assert spread(TABLE1, cells[::-1], size) == chosen, "whatever the order"
     assert spread(TABLE1, cells[:2], 5) == spread(TABLE1, cells[:2], 2)
-
-
-def test_samples_of_the_methods_reach_every_value_together():
-    chosen = []
-    for method in PAPER_METHODS:
-        chosen += spread(TABLE2, TABLE2.cells("paper", {"method": [method], "rep": ["0-19"]}), 3)
-    laws, ranks, _, _ = zip(*chosen, strict=True)
-    assert set(laws) == set(TABLE2.axes["law"])
-    assert set(ranks) == set(TABLE2.axes["r"])
 
 
 # Grids and filters.

@@ -6,21 +6,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
 
 from steinsdr.moments import cross_moment
 from steinsdr.paper import figures
-from steinsdr.rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT
 
 
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
     plt.close("all")
-
-
-def stored(name):
-    return pd.read_csv(ROOT / "book" / "results" / f"patchseq_{name}.csv")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -70,18 +64,9 @@ def test_table_3(paper_cells):
     )
     # csOPG and KSIR are the ones above the upper edge, an arrow each.
     assert len(fig.axes[0].texts) == (part["mean"] > 0.9).sum() > 0
-    ax = figures.plot_ranks(paper_cells).axes[0]
-    assert [label.get_text() for label in ax.get_xticklabels()] == list(dict.fromkeys(part.method))
 
 
-def test_stored_tables_of_the_chapter():
-    genes = stored("genes")
-    fig = figures.plot_gene_loadings(genes, 5)
-    assert [len(ax.get_yticklabels()) for ax in fig.axes] == [5, 5, 5]
-    largest = genes.loc[genes["loading_1"].abs().idxmax(), "gene"]
-    assert largest in [label.get_text() for label in fig.axes[0].get_yticklabels()]
-    line = figures.plot_stored_spectrum(stored("spectrum")).axes[0].lines[0]
-    np.testing.assert_allclose(line.get_ydata(), stored("spectrum")["singular_value"])
+def test_properties_stand_in_the_order_of_their_means():
     table = pd.DataFrame({"TRE-sup": [0.9, 0.1], "ridge": [0.8, 0.3]}, index=["high", "low"])
     ax = figures.plot_r2(table).axes[0]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["low", "high"]
@@ -108,9 +93,3 @@ def test_bibiplot_shows_cells_and_names(rng):
     fig = figures.plot_overlays(latent[0], ephys, 2 * ephys, ["b", "a"])
     assert len(fig.axes) == 5, "two by two panels and a colour bar"
     np.testing.assert_array_equal(fig.axes[2].collections[0].get_array(), 2 * ephys["b"])
-
-
-def test_tails_show_the_limits():
-    frame = pd.DataFrame([{"law": "a", "n": 200, "skewness": 1.0, "kurtosis": 2.0}])
-    levels = [ax.get_lines()[-1].get_ydata()[0] for ax in figures.plot_tails(frame)]
-    assert levels == [SKEWNESS_LIMIT, KURTOSIS_LIMIT]

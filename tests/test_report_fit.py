@@ -16,7 +16,6 @@ from steinsdr.report import Reduction, analyze, read_table
 from steinsdr.report.bootstrap import aligned, bootstrap, intervals
 from steinsdr.report.comparison import compare
 from steinsdr.scores import TikhonovScore
-from steinsdr.subspace import procrustes_distance
 
 
 def simulated(rng, n=200):
@@ -54,16 +53,6 @@ def test_whitened_reduction_does_not_depend_on_the_predictors_basis(data, rng):
     np.testing.assert_allclose((X - X.mean(0)) / X.std(0) @ one.root_, one.points_, atol=1e-12)
     correlation = np.corrcoef(one.transform(X).T, two.transform(X @ A).T)[:2, 2:]
     np.testing.assert_allclose(np.abs(correlation), np.eye(2), atol=1e-4)
-
-
-def test_whitening_leaves_exactly_collinear_directions_out(data):
-    X, Y = data
-    X = X.assign(f=X["a"] - X["b"])
-    fit = Reduction(2, scale="whiten").fit(X, Y)
-    assert fit.points_.shape[1] == 5
-    truth = X[list("abc")].to_numpy() @ np.array([[1.0, 0], [1, 0], [0, 1]])
-    Z = fit.transform(X)
-    assert procrustes_distance(Z - Z.mean(0), truth - truth.mean(0)) < 0.5
 
 
 def test_a_rounded_duplicate_is_as_good_as_an_exact_one(rng):
@@ -224,25 +213,6 @@ def test_whitened_intervals_take_their_correction_from_the_products(rng):
 
 @pytest.mark.slow
 def test_bootstrap_intervals_cover():
-    truth = np.zeros((5, 2))
-    truth[:3] = [[1, 0], [1, 0], [0, 1]]
-    covered, widths = [], {60: [], 240: []}
-    for n, wide in widths.items():
-        for seed in range(6):
-            X, Y = (frame.to_numpy() for frame in simulated(np.random.default_rng(seed), n=n))
-            fit = Reduction(2).fit(X, Y)
-            result = bootstrap(fit, X, Y, n_resamples=25, seed=seed)
-            target, _, _ = aligned(truth * X.std(axis=0)[:, None], fit)
-            covered.append((result.low <= target) & (target <= result.high))
-            wide.append(result.high - result.low)
-    # 120 intervals that hang together; nominal 0.95.
-    assert 0.85 < np.mean(covered) <= 1.0
-    ratio = np.mean(widths[60]) / np.mean(widths[240])
-    assert 1.4 < ratio < 3.5  # about 2, the root of 4
-
-
-@pytest.mark.slow
-def test_bootstrap_intervals_cover_with_a_quarter_as_many_predictors_as_rows():
     p, n = 30, 120
     b = np.zeros((p, 1))
     b[:2, 0] = [0.8, 0.6]

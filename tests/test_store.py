@@ -13,7 +13,6 @@ from toy_experiment import TOY1, TOY2
 
 from steinsdr.paper import provenance as manifest_module
 from steinsdr.paper.experiment import Row
-from steinsdr.paper.pages import computing_table, load_manifests
 from steinsdr.paper.provenance import Manifest
 from steinsdr.paper.run import run
 from steinsdr.paper.store import Store
@@ -221,9 +220,8 @@ def test_manifest_notices_code_settings_and_design(tmp_path):
 @pytest.mark.parametrize(("text", "what"), [("{", "JSON"), ("[]", "a manifest: a list")])
 def test_broken_manifest_is_named(tmp_path, text, what):
     (tmp_path / "toy1.manifest.json").write_text(text)
-    for load in (Manifest(TOY1, tmp_path).load, lambda: load_manifests(tmp_path)):
-        with pytest.raises(ValueError, match=rf"toy1\.manifest\.json is not {what}"):
-            load()
+    with pytest.raises(ValueError, match=rf"toy1\.manifest\.json is not {what}"):
+        Manifest(TOY1, tmp_path).load()
 
 
 def test_all_surroundings_of_the_rows_are_kept(tmp_path, monkeypatch):
@@ -246,10 +244,3 @@ def test_all_surroundings_of_the_rows_are_kept(tmp_path, monkeypatch):
     assert content["environments"] == [first, second]
     assert content["machine"]["processor"] == "another"
     assert not manifest.made_here(), "some rows come from elsewhere"
-    here = first["machine"]["processor"]
-    assert computing_table(tmp_path)["processor"].tolist() == [f"{here}, another"]
-
-    del content["environments"]  # a manifest of an earlier version: its surroundings are the first
-    manifest.path.write_text(json.dumps(content | first))
-    manifest.record(["SIR"])
-    assert manifest.load()["environments"] == [first, second]

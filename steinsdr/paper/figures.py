@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from ..moments import cross_moment
 from ..plotting import METHOD_COLORS, NULL, SIGNAL
-from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, AdaptiveRank
 from ..scores import TikhonovScore
 from ..simulation import LAWS, stream
 from .ledger import SCANT
@@ -25,19 +24,14 @@ from .ledger import SCANT
 __all__ = [
     "FAMILY_COLORS",
     "METHOD_STYLES",
-    "PlaneExample",
     "plane_example",
     "plot_agreement",
     "plot_bibiplot",
     "plot_errors",
-    "plot_gene_loadings",
     "plot_overlays",
     "plot_r2",
-    "plot_ranks",
     "plot_steps",
-    "plot_stored_spectrum",
     "plot_table",
-    "plot_tails",
 ]
 
 FAMILY_COLORS: dict[str, str] = {
@@ -69,7 +63,6 @@ METHOD_STYLES: dict[str, tuple[str, str]] = {
 
 # References that the paper does not compare with.
 _REFERENCE_COLORS = {"ridge": "black", "PCA+network": "#8b1a1a"}
-_BLUE, _GREY = "#4477aa", "#999999"
 
 
 # The method: two predictors, three responses, one direction, four steps from data to direction.
@@ -82,7 +75,7 @@ _RESPONSES: tuple[Callable[[NDArray], NDArray], ...] = (
 _RESPONSE_COLORS = ("#d55e00", "#009e73", "#cc78bc")  # apart from each other and from the points
 
 
-class PlaneExample(NamedTuple):
+class _PlaneExample(NamedTuple):
     """A data set in the plane and what the method makes of it.
 
     ``X`` (n, 2) are two overlapping clouds, neither normal nor elliptical. The responses ``Y``
@@ -99,7 +92,7 @@ class PlaneExample(NamedTuple):
     direction: NDArray
 
 
-def plane_example(seed: int = 42) -> PlaneExample:
+def plane_example(seed: int = 42) -> _PlaneExample:
     """Draw 400 observations and estimate their direction.
 
     Examples
@@ -118,10 +111,10 @@ def plane_example(seed: int = 42) -> PlaneExample:
     scores = TikhonovScore(lam=5e-3).fit(X).train_scores_
     moment = cross_moment(scores, Y)
     direction = np.linalg.svd(moment)[0][:, 0]
-    return PlaneExample(X, Y, b, scores, moment, direction * np.sign(direction @ b))
+    return _PlaneExample(X, Y, b, scores, moment, direction * np.sign(direction @ b))
 
 
-def plot_steps(example: PlaneExample) -> Figure:
+def plot_steps(example: _PlaneExample) -> Figure:
     """Draw the four steps: score, score times response, average, direction."""
     X, Y, moment = example.X, example.Y, example.moment
     shown = slice(0, 110)
@@ -316,29 +309,6 @@ def plot_errors(cells: pd.DataFrame, extras: pd.DataFrame) -> Figure:
     return fig
 
 
-def plot_ranks(cells: pd.DataFrame) -> Figure:
-    """Draw the selected ranks of the six columns: points with one standard deviation.
-
-    Rings are the paper's means, the dashed line is the reference rank of 10.
-    """
-    part = cells[(cells["table"] == "table3") & (cells["measure"] == "rank")]
-    fig, ax = plt.subplots(figsize=(9, 4.5))
-    order = list(dict.fromkeys(part["method"]))
-    columns = part.groupby(["train_ratio", "gamma"], sort=True).ngroup()
-    for k, method in enumerate(order):
-        mine = part[part["method"] == method]
-        x = k + (columns[mine.index] - 2.5) * 0.14
-        color = METHOD_COLORS[method]
-        ax.vlines(x, mine["mean"] - mine["sd"], mine["mean"] + mine["sd"], color=color)
-        ax.scatter(x, mine["mean"], color=color, s=14, lw=0, zorder=4)
-        ring: dict[str, Any] = {"facecolor": "none", "edgecolor": color, "s": 60, "lw": 1.1}
-        ax.scatter(x, mine["paper_mean"], zorder=3, **ring)
-    ax.axhline(10, color="0.5", ls="--", lw=1)
-    ax.set(ylabel="selected rank", ylim=(0, 13), xticks=range(len(order)))
-    ax.set_xticklabels(order, rotation=30, ha="right")
-    return fig
-
-
 def plot_r2(table: pd.DataFrame) -> Figure:
     """Draw R² per property, one point per method, the best predicted property on top.
 
@@ -357,54 +327,6 @@ def plot_r2(table: pd.DataFrame) -> Figure:
     ax.axvline(0, color="0.5", lw=1)
     ax.set(xlabel="test R²", yticks=heights, yticklabels=list(table.index))
     ax.legend(frameon=False, fontsize="small")
-    return fig
-
-
-def plot_gene_loadings(genes: pd.DataFrame, n_genes: int) -> Figure:
-    """Draw the largest loadings of three directions with their bootstrap intervals.
-
-    Parameters
-    ----------
-    genes : DataFrame
-        ``patchseq_genes.csv``: columns gene, loading_k, low_k, high_k.
-    n_genes : int
-        Genes per panel, by size of loading. Filled points have an interval without zero.
-    """
-    fig, axes = plt.subplots(1, 3, figsize=(10.2, 0.28 * n_genes + 1))
-    for k, ax in enumerate(axes, start=1):
-        loading, low, high = f"loading_{k}", f"low_{k}", f"high_{k}"
-        part = genes.dropna(subset=[loading])
-        part = part.loc[part[loading].abs().sort_values().index[-n_genes:]].sort_values(loading)
-        y = np.arange(len(part))
-        ax.hlines(y, part[low], part[high], color=_BLUE, lw=1.5)
-        face = np.where((part[low] > 0) | (part[high] < 0), _BLUE, "white")
-        ax.scatter(part[loading], y, c=face, edgecolor=_BLUE, s=26, zorder=3)
-        ax.axvline(0, color="0.5", lw=1)
-        ax.set(yticks=y, title=f"direction {k}", xlabel="loading")
-        ax.set_yticklabels(part["gene"], fontsize="small", style="italic")
-    return fig
-
-
-def plot_stored_spectrum(spectrum: pd.DataFrame) -> Figure:
-    """Draw singular values, the middle 90% of the permutation null, and the cumulative energy.
-
-    Parameters
-    ----------
-    spectrum : DataFrame
-        ``patchseq_spectrum.csv``.
-    """
-    fig, ax = plt.subplots(figsize=(7, 3.8))
-    k, null = spectrum["k"], (spectrum["null_low"], spectrum["null_high"])
-    ax.fill_between(k, *null, color=_GREY, alpha=0.4, lw=0, label="permuted")
-    ax.plot(k, spectrum["singular_value"], "o-", color=_BLUE, lw=1, label="cells as measured")
-    ax.set(xlabel="k", ylabel="k-th singular value", xticks=list(k), ylim=(0, None))
-    share = ax.twinx()
-    share.plot(k, spectrum["energy"], color="#cc6677", ls="--", lw=1.4, label="cumulative energy")
-    share.axhline(AdaptiveRank().energy, color="#cc6677", lw=0.8, ls=":")
-    share.set(ylim=(0, 1.05), ylabel="cumulative energy")
-    share.grid(visible=False)
-    lines: list[Any] = [*ax.get_legend_handles_labels()[0], *share.get_legend_handles_labels()[0]]
-    ax.legend(handles=lines, loc="center right", frameon=False, fontsize="small")
     return fig
 
 
@@ -518,24 +440,3 @@ def plot_overlays(
     axes[1, 0].set(ylabel="predicted")
     fig.colorbar(drawn, ax=axes, shrink=0.7, label="standard deviations")
     return fig
-
-
-def plot_tails(frame: pd.DataFrame) -> NDArray:
-    """Draw the tail statistics of several laws and sizes against the limits of the tail switch.
-
-    Parameters
-    ----------
-    frame : DataFrame with columns law, n, skewness, kurtosis
-        One row per data set, from :func:`steinsdr.rank.tail_check`.
-    """
-    axes = plt.subplots(1, 2, figsize=(9, 3.6))[1]
-    limits = {"skewness": SKEWNESS_LIMIT, "kurtosis": KURTOSIS_LIMIT}
-    for ax, (name, limit) in zip(axes, limits.items(), strict=True):
-        sns.stripplot(
-            frame, x="n", y=name, hue="law", ax=ax, jitter=0.15, size=4, legend=ax is axes[0]
-        )
-        ax.axhline(limit, color="0.3", ls="--", lw=1)
-        ax.set(yscale="log", ylabel=f"largest {name}")
-        ax.annotate("heavy above", (0.02, limit), xycoords=("axes fraction", "data"), va="bottom")
-    sns.move_legend(axes[0], "best", title=None, frameon=False, fontsize="small")
-    return axes

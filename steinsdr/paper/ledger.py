@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,38 +49,13 @@ __all__ = [
 class _Layout:
     """How a table is printed.
 
-    Attributes
-    ----------
-    file : str
-        Name of the CSV file with the paper's figures.
-    keys : tuple of str
-        Columns that identify a cell, with the method.
-    measures : mapping of str to float
-        What is printed, and half a unit of its last digit.
+    ``file`` has the paper's figures. With the method, ``keys`` identify a cell. ``measures`` are
+    what is printed, with half a unit of its last digit.
     """
 
     file: str
     keys: tuple[str, ...]
     measures: Mapping[str, float]
-
-    def name(self, row: Any) -> str:
-        """Return a cell's name.
-
-        Examples
-        --------
-        >>> from types import SimpleNamespace as Row
-        >>> LAYOUTS["table1"].name(Row(law="ar1", n=50, measure="distance"))
-        'ar1 n=50'
-        >>> LAYOUTS["table3"].name(Row(train_ratio=0.6, gamma=0.1, measure="rank"))
-        'train_ratio=0.6 gamma=0.1 rank'
-        """
-        parts = [
-            str(getattr(row, key)) if key == "law" else f"{key}={getattr(row, key)}"
-            for key in self.keys
-        ]
-        if len(self.measures) > 1:
-            parts.append(row.measure)
-        return " ".join(parts)
 
 
 LAYOUTS = {
@@ -135,19 +109,16 @@ def load_paper(table: str, folder: str | os.PathLike[str]) -> pd.DataFrame:
         if column not in paper:
             paper[column] = default
     paper["bold"] = paper["bold"].astype(bool)
-    if len(layout.measures) == 1:
-        long = paper.assign(measure=next(iter(layout.measures)))
-    else:
-        long = pd.concat(
-            [
-                paper.assign(measure=m, mean=paper[f"{m}_mean"], sd=paper[f"{m}_sd"])
-                for m in layout.measures
-            ],
-            ignore_index=True,
-        )
     if table == "table3":
-        _add_what_the_text_says(long)
-    return long[[*layout.keys, "method", "measure", "mean", "sd", "bold", "failure_rate"]]
+        parts = [
+            paper.assign(measure=m, mean=paper[f"{m}_mean"], sd=paper[f"{m}_sd"])
+            for m in layout.measures
+        ]
+        paper = pd.concat(parts, ignore_index=True)
+        _add_what_the_text_says(paper)
+    else:
+        paper["measure"] = next(iter(layout.measures))
+    return paper[[*layout.keys, "method", "measure", "mean", "sd", "bold", "failure_rate"]]
 
 
 def _add_what_the_text_says(table3: pd.DataFrame) -> None:
@@ -162,16 +133,7 @@ def _add_what_the_text_says(table3: pd.DataFrame) -> None:
 
 
 LEDGER_COLUMNS = (
-    "table",
-    "cell",
-    "method",
-    "paper_mean",
-    "paper_sd",
-    "mean",
-    "sd",
-    "reps",
-    "z",
-    "verdict",
+    *("table", "cell", "method", "paper_mean", "paper_sd", "mean", "sd", "reps", "z", "verdict"),
 )
 PAPER_REPETITIONS = 100
 Z_LIMIT = 3.0
@@ -251,7 +213,12 @@ class Ledger:
             theirs = load_paper(table, paper)
             merged = theirs.merge(ours, on=keys, how="left", suffixes=("_paper", ""))
             merged["table"] = table
-            merged["cell"] = [layout.name(row) for row in merged.itertuples()]
+            names = merged[list(layout.keys)].astype(str)
+            for key in set(layout.keys) - {"law"}:
+                names[key] = f"{key}=" + names[key]
+            if len(layout.measures) > 1:
+                names["measure"] = merged["measure"]
+            merged["cell"] = names.agg(" ".join, axis=1)
             merged = merged.rename(columns={"mean_paper": "paper_mean", "sd_paper": "paper_sd"})
             merged["reps"] = merged["reps"].fillna(0).astype(int)
             merged[["mean", "sd"]] = merged[["mean", "sd"]].astype(float)
@@ -334,19 +301,11 @@ class Ledger:
 
 def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
     """Add z and verdict to figures that stand beside the paper's."""
-    judged = [
-        compare_means(
-            row.mean,
-            row.sd,
-            row.reps,
-            row.paper_mean,
-            row.paper_sd,
-            PAPER_REPETITIONS * (1.0 - row.failure_rate_paper),
-            LAYOUTS[table].measures[row.measure],
-        )
-        for row in merged.itertuples()
-    ]
-    return merged.assign(z=[z for z, _ in judged], verdict=[verdict for _, verdict in judged])
+    figures = merged[["mean", "sd", "reps", "paper_mean", "paper_sd"]].to_numpy(float)
+    repetitions = PAPER_REPETITIONS * (1.0 - merged["failure_rate_paper"])
+    rounding = merged["measure"].map(LAYOUTS[table].measures)
+    judged = map(compare_means, *figures.T, repetitions, rounding)
+    return merged.assign(**pd.DataFrame(judged, merged.index, ["z", "verdict"]))
 
 
 def title_of(table: str) -> str:

@@ -10,22 +10,24 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from html import escape
+from functools import cache
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jinja2
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from ..simulation import LAWS
 from .claims import NN, load_claims
 from .experiment import EXPERIMENTS, find_experiment
-from .ledger import LAYOUTS, SCANT, Z_LIMIT, Ledger, title_of
-from .provenance import environments, read_manifest
+from .ledger import LAYOUTS, SCANT, Ledger, title_of
+from .provenance import Manifest, environments
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = [
@@ -34,12 +36,9 @@ __all__ = [
     "claims_html",
     "computing_table",
     "differences_html",
-    "folded_html",
     "frame_html",
     "ledger_html",
-    "load_manifests",
     "plot_readings",
-    "plot_z",
     "printed_html",
     "readings_table",
     "repetition_counts",
@@ -48,28 +47,34 @@ __all__ = [
 ]
 
 
-def _html(frame: pd.DataFrame, **options: Any) -> str:
-    with pd.option_context("display.max_colwidth", None):  # text in full
-        return frame.to_html(border=0, **options)
+def _formulas(text: str) -> Markup:
+    """Escape a text and mark its formulas for the page to set."""
+    marked = r'<span class="math notranslate nohighlight">\g<0></span>'
+    return Markup(re.sub(r"\\\(.*?\\\)", marked, str(Markup.escape(text))))
 
 
-def frame_html(frame: pd.DataFrame) -> str:
+@cache
+def _macros() -> Any:
+    """Return the macros of ``pages.html.j2``."""
+    options: dict[str, Any] = {"trim_blocks": True, "undefined": jinja2.StrictUndefined}
+    environment = jinja2.Environment(autoescape=True, **options)
+    environment.filters |= {"formulas": _formulas, "z": _z}
+    text = files(__package__).joinpath("pages.html.j2").read_text(encoding="utf-8")
+    return environment.from_string(text, {"marks": MARKS}).module
+
+
+def frame_html(frame: pd.DataFrame, summary: str = "") -> str:
     """Return a frame as an HTML table: no index, three decimals, text in full.
 
-    A column ``table`` shows the paper's names; underscores in the heads become spaces.
+    A column ``table`` shows the paper's names; underscores in the heads become spaces. With a
+    ``summary`` the table is folded under it and the number of rows.
     """
     if "table" in frame:  # a name does not break over two lines
         frame = frame.assign(table=[title_of(t).replace(" ", "\u00a0") for t in frame["table"]])
     frame = frame.rename(columns=lambda name: str(name).replace("_", " ")).rename_axis(columns=None)
-    return _html(frame, index=False, float_format="{:.3f}".format, na_rep="")
-
-
-def folded_html(frame: pd.DataFrame, summary: str) -> str:
-    """Return :func:`frame_html` folded under a line of summary, with the number of rows."""
-    return (
-        f'<div class="ledger"><details><summary>{escape(summary)} ({len(frame)})</summary>'
-        f'<div class="ledger-scroll">{frame_html(frame)}</div></details></div>'
-    )
+    with pd.option_context("display.max_colwidth", None):
+        html = frame.to_html(border=0, index=False, float_format="{:.3f}".format, na_rep="")
+    return str(_macros().folded(Markup(html), f"{summary} ({len(frame)})")) if summary else html
 
 
 # The ledger.
@@ -119,54 +124,26 @@ def ledger_html(cells: pd.DataFrame) -> str:
     cells : DataFrame
         ``Ledger.cells``, or the file ``ledger.csv``.
     """
-    choices = "".join(
-        f'<label><input type="radio" name="ledger" value="{value}"{checked}/> {value}</label> '
-        for value, checked in [("all", " checked"), *((verdict, "") for verdict in MARKS)]
-    )
-    names = ["cell", "method", "paper (sd)", "ours (sd)", "reps", "z", "verdict"]
-    head = "".join(f"<th>{name}</th>" for name in names)
-    parts = [f'<p class="ledger-choice">Show: {choices}</p>']
+    tables = []
     for table, part in cells.groupby("table", sort=False):
         counts = part["verdict"].value_counts()
         told = ", ".join(f"{counts[v]} {v}" for v in MARKS if v in counts)
-        body = []
-        for row in part.itertuples():
-            ours = "" if row.verdict == "missing" else f"{row.mean:.3f} ({row.sd:.3f})"
-            entries = [
-                *(escape(row.cell), escape(row.method)),
-                *(f"{row.paper_mean:.3f} ({row.paper_sd:.3f})", ours, row.reps, _z(row.z)),
-                f"{MARKS[row.verdict]} {row.verdict}",
-            ]
-            data = "".join(f"<td>{entry}</td>" for entry in entries)
-            body.append(f'<tr class="{row.verdict}">{data}</tr>')
-        parts.append(
-            f"<details><summary>{escape(title_of(str(table)))}: {len(part)} cells, {told}"
-            f'</summary><div class="ledger-scroll"><table><thead><tr>{head}</tr></thead>'
-            f"<tbody>{''.join(body)}</tbody></table></div></details>"
-        )
-    return f'<div class="ledger">{"".join(parts)}</div>'
+        title = f"{title_of(str(table))}: {len(part)} cells, {told}"
+        tables.append((title, list(part.itertuples())))
+    return str(_macros().ledger(tables))
 
 
 def differences_html(differences: pd.DataFrame) -> str:
     """Return the cells that differ, of ``Ledger.differences``, as a list by note."""
     if differences.empty:
         return "<p>None.</p>"
-    entries = []
-    for (table, method, note), part in differences.groupby(["table", "method", "note"], sort=False):
-        lines = "".join(
-            f"<li>{escape(row.cell)}: ours {row.mean:.3f}, paper {row.paper_mean:.3f}, "
-            f"z {_z(row.z)}, {row.reps} repetitions</li>"
-            for row in part.itertuples()
+    groups = [
+        (f"{title_of(table)}, {method}", note, list(part.itertuples()))
+        for (table, method, note), part in differences.groupby(
+            ["table", "method", "note"], sort=False
         )
-        cause = escape(note or "cause not known")
-        entries.append(
-            f"<dt>{title_of(table)}, {escape(method)}</dt><dd>{cause}<ul>{lines}</ul></dd>"
-        )
-    return f'<dl class="simple">{"".join(entries)}</dl>'
-
-
-_DIGITS = {"distance": 3, "error": 2, "rank": 1, "mse_rhat": 3, "mse_r10": 3}
-_HEADS = {"gamma": "γ", "rank": "rank", "mse_rhat": "MSE", "mse_r10": "at 10"}
+    ]
+    return str(_macros().differences(groups))
 
 
 def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
@@ -188,83 +165,22 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
     part = whole[whole[key] == value]
     if part.empty:
         raise ValueError(f"{key} is {value!r}; expected one of {sorted(set(whole[key]))}.")
-    layout = LAYOUTS[table]
-    (axis,) = set(layout.keys) - {key}
-    entries = []
-    for row in part.itertuples():
-        digits = _DIGITS[row.measure]
-        spreads = ("", "")
-        if table != "table3":
-            spreads = tuple(f" ({sd:.{digits}f})" for sd in (row.sd, row.paper_sd))
-        ours = "–" if row.verdict == "missing" else f"{row.mean:.{digits}f}{spreads[0]}"
-        mark = MARKS[row.verdict]
-        mark = f"({mark})" if row.verdict != "missing" and row.reps < SCANT else mark
-        paper = f"{row.paper_mean:.{digits}f}{spreads[1]}"
-        entries.append(f"{ours} {mark}<br/><small>{paper}</small>")
-    order = list(product(sorted(set(part[axis])), layout.measures))
-    wide = part.assign(entry=entries).pivot(
-        index="method", columns=[axis, "measure"], values="entry"
-    )
-    wide = wide.loc[part["method"].unique(), order].rename_axis(None)
-    ends = part.groupby("method")["reps"].agg(["min", "max"]).loc[wide.index].to_numpy()
-    spans = [f"{least}" if least == most else f"{least}–{most}" for least, most in ends]
-    heads = [(f"{_HEADS.get(axis, axis)} = {at:g}", _HEADS.get(name)) for at, name in order]
-    if table == "table3":
-        wide.columns = pd.MultiIndex.from_tuples(heads)
-        wide["", "parts"] = spans
-    else:
-        wide.columns = [name for name, _ in heads]
-        wide["repetitions"] = spans
-    page = _html(wide, escape=False, classes="entries")
-    return page.replace("<td>", '<td style="white-space: nowrap; text-align: right">')
-
-
-def plot_z(cells: pd.DataFrame, *, limit: float = 8.0) -> Axes:
-    """Draw z of every computed cell: a row per method, a colour per table.
-
-    If the two sides differ by chance alone, z is nearly standard normal: most points within two,
-    nearly all within three. Cells beyond ``limit`` stand at the edge as triangles.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        ``Ledger.cells``, or the file ``ledger.csv``.
-    """
-    import matplotlib.pyplot as plt
-    import seaborn as sns
-
-    ax = plt.subplots(figsize=(8, 5.2))[1]
-    shown = cells[cells["z"].notna()]
-    order, tables = list(shown["method"].unique()), list(shown["table"].unique())
-    ax.axvspan(-Z_LIMIT, Z_LIMIT, color="0.93", lw=0, zorder=0)
-    for k, color in enumerate(sns.color_palette("colorblind", len(tables))):
-        part = shown[shown["table"] == tables[k]]
-        z = part["z"].clip(-limit, limit).to_numpy()
-        # Tables side by side within a method's row, neighbouring cells a little apart.
-        lane = (k - (len(tables) - 1) / 2) * 0.27
-        y = np.array([order.index(m) for m in part["method"]]) + lane
-        y += np.resize([-0.06, 0.0, 0.06], len(y))
-        inside = np.abs(z) < limit
-        style = {"color": color, "alpha": 0.8, "lw": 0, "zorder": 3}
-        ax.scatter(z[inside], y[inside], s=22, label=title_of(tables[k]), **style)
-        ax.scatter(z[~inside], y[~inside], s=60, marker="^", **style)
-    ax.set(xlabel="(ours - paper) / standard error", xlim=(-limit - 0.5, limit + 0.5))
-    ax.set(yticks=range(len(order)), yticklabels=order, ylim=(len(order) - 0.4, -0.6))
-    ax.grid(visible=False, axis="y")
-    ax.legend(frameon=False, loc="upper right")
-    return ax
+    (axis,) = set(LAYOUTS[table].keys) - {key}
+    order = {measure: k for k, measure in enumerate(LAYOUTS[table].measures)}
+    part = part.assign(scant=part["reps"] < SCANT, order=part["measure"].map(order))
+    part = part.sort_values([axis, "order"], kind="stable")
+    rows = []
+    for method in whole["method"].unique():
+        mine = part[part["method"] == method]
+        least, most = mine["reps"].min(), mine["reps"].max()
+        rows.append(
+            (method, list(mine.itertuples()), least if least == most else f"{least}–{most}")
+        )
+    heads = [f"{'γ' if axis == 'gamma' else axis} = {at:g}" for at in part[axis].unique()]
+    return str(_macros().printed(rows, heads, table == "table3"))
 
 
 # The claims.
-
-
-def _math_html(text: str) -> str:
-    """Escape a text and mark its formulas for the page to set."""
-    return re.sub(
-        r"\\\(.*?\\\)",
-        lambda formula: f'<span class="math notranslate nohighlight">{formula[0]}</span>',
-        escape(text, quote=False),
-    )
 
 
 def _chapter_title(page: str) -> str:
@@ -297,20 +213,9 @@ def claims_html(table: pd.DataFrame, *kinds: str) -> str:
         raise ValueError(
             f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
         )
-    table = table[table["kind"].isin(kinds)]
+    rows = table[table["kind"].isin(kinds)].itertuples()
     names = {claim.label: claim.name for claim in load_claims()}
-    claims = []
-    for row in table.itertuples():
-        name = escape(names.get(row.label, row.label))
-        page, _, anchor = row.where.partition("#")
-        claims.append(
-            f'<strong title="{escape(row.label)}">{name}.</strong> {_math_html(row.statement)}<br/>'
-            f'<small><a href="../{page}.html#{anchor}">{escape(_chapter_title(page))}</a></small>'
-        )
-    columns = {"claim": claims, "verdict": "<strong>" + table["verdict"] + "</strong>"}
-    frame = pd.DataFrame({**columns, "evidence": table["evidence"].map(_math_html)})
-    html = _html(frame, index=False, escape=False, justify="left", classes="claims")
-    return html.replace("<td>", '<td style="text-align: left; vertical-align: top">')
+    return str(_macros().claims(rows, names, _chapter_title))
 
 
 def sentences_html(sentences: pd.DataFrame) -> str:
@@ -322,38 +227,16 @@ def sentences_html(sentences: pd.DataFrame) -> str:
     >>> "a &lt; b" in sentences_html(pd.DataFrame([row | {"ours": "holds", "our_count": "1 of 2"}]))
     True
     """
-    columns = {
-        "the paper says": sentences["statement"].map(escape),
-        "in its own numbers": sentences["paper"] + "<br/>" + sentences["paper_count"],
-        "in ours": sentences["ours"] + "<br/>" + sentences["our_count"],
-    }
-    frame = pd.DataFrame(columns)
-    return _html(frame, index=False, escape=False, justify="left", classes="sentences")
+    return str(_macros().sentences(sentences.itertuples()))
 
 
 # What was computed, on what and for how long.
 
 
-def load_manifests(folder: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """Return the manifests of a results folder by the name of their experiment, sorted.
-
-    Totals are written when a run ends; an experiment whose first run has not is left out.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one is no manifest.
-    """
-    suffix = ".manifest.json"
-    paths = sorted(Path(folder).glob(f"*{suffix}"))
-    contents = {p.name.removesuffix(suffix): read_manifest(p) for p in paths}
-    found = {name: content for name, content in contents.items() if "rows" in content}
-    if not found:
-        raise ValueError(
-            f"folder {folder} has {len(paths)} file(s) *{suffix}, none with totals; expected one "
-            "per experiment."
-        )
-    return found
+def _manifests(folder: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    """Return the manifests with totals, which are written when a run ends, by experiment."""
+    contents = {name: Manifest(find_experiment(name), folder).load() for name in EXPERIMENTS}
+    return {name: content for name, content in contents.items() if "rows" in content}
 
 
 def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
@@ -363,18 +246,16 @@ def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
     have no methods, are left out.
     """
     columns = {}
-    for name, manifest in load_manifests(folder).items():
-        told = {method: str(rows) for method, rows in manifest["rows"].items()}
-        if name in EXPERIMENTS:
-            experiment = find_experiment(name)
-            if experiment.by != "method":
-                continue
-            wanted = {}
-            for method in experiment.axes["method"]:
-                cells = experiment.cells("paper", {"method": [method]})
-                wanted[method] = f"{told.get(method, 0)} of {len(cells)}"
-            told = wanted | {method: rows for method, rows in told.items() if method not in wanted}
-        columns[title_of(name)] = told
+    for name, manifest in _manifests(folder).items():
+        experiment, stored = find_experiment(name), manifest["rows"]
+        if experiment.by == "method":
+            told = {
+                method: f"{stored.get(method, 0)} of "
+                f"{len(experiment.cells('paper', {'method': [method]}))}"
+                for method in experiment.axes["method"]
+            }
+            others = {method: str(stored[method]) for method in stored if method not in told}
+            columns[title_of(name)] = told | others
     return pd.DataFrame(columns).fillna("")
 
 
@@ -388,7 +269,7 @@ def computing_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
         "PyTorch": ("versions", "torch"),
     }
     records = {}
-    for name, manifest in load_manifests(folder).items():
+    for name, manifest in _manifests(folder).items():
         records[title_of(name)] = {
             "rows": sum(manifest["rows"].values()),
             "failed": manifest["failed"],

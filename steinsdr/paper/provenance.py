@@ -29,7 +29,6 @@ __all__ = [
     "Replay",
     "check_code",
     "environments",
-    "read_manifest",
     "replay",
     "spread",
     "status",
@@ -42,18 +41,6 @@ _SEEDS = (
 )
 _SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 if it was cached"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Return a manifest's content; ValueError names the file if it is none."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON ({error}); restore it.") from error
-    if not isinstance(content, dict):
-        found = type(content).__name__
-        raise ValueError(f"{path} is not a manifest: a {found}, not an object; restore it.")
-    return content
 
 
 def environments(content: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -78,8 +65,19 @@ class Manifest:
         self.path = Path(folder) / f"{experiment.name}.manifest.json"
 
     def load(self) -> dict[str, Any]:
-        """Return its content; empty if there is none."""
-        return read_manifest(self.path) if self.path.exists() else {}
+        """Return its content, empty if there is none; ValueError if the file is no manifest."""
+        if not self.path.exists():
+            return {}
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{self.path} is not JSON ({error}); restore it.") from error
+        if not isinstance(content, dict):
+            found = type(content).__name__
+            raise ValueError(
+                f"{self.path} is not a manifest: a {found}, not an object; restore it."
+            )
+        return content
 
     def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:
         """Return for each method whose signature differs from the recorded one, in what.
