@@ -101,7 +101,6 @@ POINT = [[0.0, 1.0]]
         (GaussianScore(np.zeros(2), [[1.0, 0.5], [0.0, 1.0]]), POINT, "cov must be symmetric"),
         (GaussianScore(np.zeros(2), np.ones((3, 2))), POINT, r"cov has shape \(3, 2\)"),
         (LogNormalScore(np.zeros(2), np.eye(2)), POINT, "entries <= 0"),
-        (StudentScore(0.0, np.zeros(2), np.eye(2)), POINT, "'df' parameter of StudentScore"),
         (StudentScore(2.0), TALL, "has no covariance"),
         (LaplaceScore(0.0, -1.0), POINT, "scale must be positive"),
         (LaplaceScore(np.nan, 1.0), POINT, "median is nan; expected finite"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_param_validation, parametrize_with_checks
 
 from steinsdr import AdaptiveRank
 from steinsdr.baselines import CSOPG, KSIR, SIR, DominanceRank, MLPDirections, RidgeDirections
@@ -29,6 +29,11 @@ each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@each_estimator
+def test_parameters_outside_their_declared_ranges_are_named(estimator):
+    check_param_validation(type(estimator).__name__, estimator)
 
 
 def test_a_missing_torch_is_named_with_the_extra_that_brings_it(monkeypatch):
@@ -59,48 +64,20 @@ def test_frames_and_flat_responses_give_the_same_fit(estimator):
 
 # Degenerate data: a finite result
 
-
-def constant(X, Y):
-    X[:, [1, 2]] = 0.1, 1e6 / 3
-    return X, Y
-
-
-def tiny_beside_a_large_constant(X, Y):
-    return np.column_stack([1e-10 * X, np.full(len(X), 1e6 / 3)]), Y
-
-
-def duplicated(X, Y):
-    X[:, 3] = X[:, 0]
-    return X, Y
-
-
-def few_values(X, Y):
-    return np.round(X), np.round(Y)
-
-
-def repeated_rows(X, Y):
-    return np.repeat(X[:20], 3, axis=0), np.repeat(Y[:20], 3, axis=0)
-
-
-def constant_response(X, Y):
-    Y[:, 0] = 7.0
-    return X, Y
-
-
-SPOILT = [
-    constant,
-    tiny_beside_a_large_constant,
-    duplicated,
-    few_values,
-    repeated_rows,
-    constant_response,
-]
+SPOILT = {
+    "constant": lambda X, Y: (np.where(np.arange(6) == 1, 0.1, X), Y),
+    "tiny": lambda X, Y: (np.column_stack([1e-10 * X, np.full(len(X), 1e6 / 3)]), Y),
+    "duplicated": lambda X, Y: (X[:, [0, 1, 2, 0, 4, 5]], Y),
+    "few values": lambda X, Y: (np.round(X), np.round(Y)),
+    "repeated rows": lambda X, Y: (np.repeat(X[:20], 3, axis=0), np.repeat(Y[:20], 3, axis=0)),
+    "constant response": lambda X, Y: (X, np.column_stack([np.full(len(Y), 7.0), Y[:, 1]])),
+}
 
 
 @each_estimator
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_degenerate_data_give_orthonormal_directions(estimator, spoil):
-    assert_orthonormal(estimator, *spoil(*data()))
+    assert_orthonormal(estimator, *SPOILT[spoil](*data()))
 
 
 @each_estimator
@@ -111,8 +88,8 @@ def test_odd_shapes_give_orthonormal_directions(estimator, n, p):
 
 @pytest.mark.parametrize("method", [CSOPG, KSIR])
 def test_mave_without_screening_and_in_huge_units(method):
-    for X, Y in (spoil(*data()) for spoil in (constant, duplicated, repeated_rows)):
-        assert_orthonormal(method(screen=None), X, Y)
+    for spoil in ("constant", "duplicated", "repeated rows"):
+        assert_orthonormal(method(screen=None), *SPOILT[spoil](*data()))
     for n, p in ((3, 2), (5, 30), (40, 60)):
         assert_orthonormal(method(screen=None), *data(n, p))
     X, Y = data()
@@ -168,37 +145,18 @@ class OwnRule:
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (SIR(0), "'n_components' parameter of SIR must be an int in the range .* Got 0"),
-        (KSIR("best"), "'n_components' parameter of KSIR .* a str among {'auto'}. Got 'best'"),
         (SIR(7), "n_components=7; expected at most 6, the number of directions in which the slice"),
-        (SIR(slicing="joint"), "'slicing' parameter of SIR must be a str among .* Got 'joint'"),
-        (SIR(n_slices=1), r"'n_slices' parameter of SIR must be an int in the range \[2, inf\)"),
-        (SIR(n_projections=0), "'n_projections' parameter of SIR .* Got 0"),
-        (SIR(null="none"), "'null' parameter of SIR .* Got 'none'"),
-        (SIR(rank="best"), "'rank' parameter of SIR must be a str among {'adaptive'} or an object"),
         (SIR(rank=DominanceRank), "rank"),
         (SIR(null="projected", rank=OwnRule()), "null='projected' needs an AdaptiveRank"),
-        (SIR(random_state="seed"), "'random_state' parameter of SIR"),
         (CSOPG(7), "n_components=7; expected at most 6, the least of max_dim .10. and the rank"),
         (CSOPG(2, max_dim=1), r"n_components=2; expected at most 1, the least of max_dim \(1\)"),
-        (CSOPG(max_dim=0), "'max_dim' parameter of CSOPG .* Got 0"),
-        (CSOPG(screen=0), "'screen' parameter of CSOPG .* Got 0"),
-        (KSIR(screen="none"), "'screen' parameter of KSIR .* Got 'none'"),
-        (KSIR(scale="z"), "'scale' parameter of KSIR .* Got 'z'"),
-        (KSIR(weigh="second"), "'weigh' parameter of KSIR .* Got 'second'"),
         (MLPDirections(7, epochs=1), "at most 6, the least of 256 hidden units and 6 column"),
         (MLPDirections(hidden=()), r"'hidden' parameter .* a sequence .* Got \(\)"),
-        (MLPDirections(hidden=16), "'hidden' parameter .* a sequence .* Got 16"),
         (MLPDirections(hidden=(8, 0)), r"'hidden' parameter .* a sequence .* Got \(8, 0\)"),
-        (MLPDirections(epochs=0), "'epochs' parameter .* Got 0"),
-        (MLPDirections(batch_size=-1), "'batch_size' parameter .* Got -1"),
-        (MLPDirections(learning_rate=0), "'learning_rate' parameter .* Got 0"),
-        (MLPDirections(scale="unit"), "'scale' parameter .* Got 'unit'"),
         (MLPDirections(epochs=1, rank=AdaptiveRank()), "does not fit MLPDirections, which has X"),
         (RidgeDirections(3), "n_components=3; expected at most 2, the rank of the coefficients"),
         (RidgeDirections(alphas=[1.0, -1.0]), r"'alphas' parameter .* Got \[1.0, -1.0\]"),
         (RidgeDirections(alphas=()), r"'alphas' parameter .* Got \(\)"),
-        (RidgeDirections(alphas=0.1), "'alphas' parameter .* a sequence .* Got 0.1"),
     ],
     ids=lambda value: str(value)[:40],
 )

@@ -91,24 +91,9 @@ def test_a_missing_torch_is_named_with_the_extra_that_brings_it(rng, monkeypatch
         DenoisingScore().fit(rng.standard_normal((30, 2)))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"sigma": 0}, "'sigma' parameter of DenoisingScore"),
-        ({"sigma_units": "raw"}, "'sigma_units' parameter"),
-        ({"epochs": 0}, "'epochs' parameter"),
-        ({"hidden": 2.5}, "'hidden' parameter"),
-        ({"n_blocks": -1}, "'n_blocks' parameter"),
-        ({"batch_size": 0}, "'batch_size' parameter"),
-        ({"learning_rate": np.inf}, "'learning_rate' parameter"),
-        ({"dropout": 1.0}, "'dropout' parameter"),
-        ({"weight_decay": -1}, "'weight_decay' parameter"),
-        ({}, "constant column"),
-    ],
-)
-def test_bad_input_is_named(rng, parameters, message):
-    with pytest.raises(ValueError, match=message):
-        DenoisingScore(**parameters).fit(np.c_[rng.standard_normal(30), np.ones(30)])
+def test_a_constant_column_is_named(rng):
+    with pytest.raises(ValueError, match="constant column"):
+        DenoisingScore().fit(np.c_[rng.standard_normal(30), np.ones(30)])
 
 
 def test_new_parameters_leave_a_fit_as_it_is():

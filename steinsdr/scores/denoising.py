@@ -2,6 +2,7 @@ r"""Denoising score matching with the residual network of the paper's appendix."
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from .._base import check_not_constant, mean_and_scale, needs_extra
 __all__ = ["DenoisingScore"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)  # the constructor; all else is scikit-learn's
 class DenoisingScore(BaseEstimator):
     r"""Denoising score matching network, the paper's NN estimator.
 
@@ -97,34 +99,18 @@ class DenoisingScore(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        *,
-        sigma: float = 0.1,
-        sigma_units: str = "sd",
-        hidden: int = 256,
-        n_blocks: int = 2,
-        dropout: float = 0.3,
-        epochs: int = 150,
-        batch_size: int = 256,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-5,
-        standardize: bool = True,
-        device: str = "cpu",
-        random_state: Any = None,
-    ) -> None:
-        self.sigma = sigma
-        self.sigma_units = sigma_units
-        self.hidden = hidden
-        self.n_blocks = n_blocks
-        self.dropout = dropout
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.standardize = standardize
-        self.device = device
-        self.random_state = random_state
+    sigma: float = 0.1
+    sigma_units: str = "sd"
+    hidden: int = 256
+    n_blocks: int = 2
+    dropout: float = 0.3
+    epochs: int = 150
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-5
+    standardize: bool = True
+    device: str = "cpu"
+    random_state: Any = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Train on the rows of X, shape (n, p); y is ignored."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -163,6 +163,7 @@ class TikhonovPath:
     width: float
 
 
+@dataclass(eq=False, repr=False)  # the constructor; all else is scikit-learn's
 class TikhonovScore(BaseEstimator):
     r"""Tikhonov regularized score estimator, the paper's TRE.
 
@@ -246,28 +247,16 @@ class TikhonovScore(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        lam: float = 1e-4,
-        *,
-        width: float | Literal["median"] = "median",
-        standardize: bool = True,
-        tol: float = 1e-5,
-        max_iter: int = 500,
-        n_centers: int | Literal["auto"] | None = "auto",
-        dtype: str = "float64",
-        memory_limit: float = 2e9,
-        random_state: Any = None,
-    ) -> None:
-        self.lam = lam
-        self.width = width
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_centers = n_centers
-        self.dtype = dtype
-        self.memory_limit = memory_limit
-        self.random_state = random_state
+    lam: float = 1e-4
+    _: KW_ONLY
+    width: float | Literal["median"] = "median"
+    standardize: bool = True
+    tol: float = 1e-5
+    max_iter: int = 500
+    n_centers: int | Literal["auto"] | None = "auto"
+    dtype: str = "float64"
+    memory_limit: float = 2e9
+    random_state: Any = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Estimate the score from the rows of X, shape (n, p); y is ignored."""
@@ -431,6 +420,7 @@ def held_out_objective(
     return out
 
 
+@dataclass(eq=False, repr=False)
 class TikhonovScoreCV(BaseEstimator):
     r"""Tikhonov score whose lambda is chosen by cross-validated score matching.
 
@@ -492,18 +482,11 @@ class TikhonovScoreCV(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        lams: ArrayLike | Literal["auto"] = "auto",
-        *,
-        cv: int = 5,
-        estimator: TikhonovScore | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.lams = lams
-        self.cv = cv
-        self.estimator = estimator
-        self.random_state = random_state
+    lams: ArrayLike | Literal["auto"] = "auto"
+    _: KW_ONLY
+    cv: int = 5
+    estimator: TikhonovScore | None = None
+    random_state: Any = 0
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Choose lambda and estimate the score from the rows of X, shape (n, p); y is ignored."""
