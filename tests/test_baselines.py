@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import check_param_validation, parametrize_w
 
 from steinsdr import AdaptiveRank
 from steinsdr.baselines import CSOPG, KSIR, SIR, DominanceRank, MLPDirections, RidgeDirections
+from steinsdr.scores import DenoisingScore
 
 ESTIMATORS = [
     SIR(random_state=0),
@@ -36,10 +37,12 @@ def test_parameters_outside_their_declared_ranges_are_named(estimator):
     check_param_validation(type(estimator).__name__, estimator)
 
 
-def test_a_missing_torch_is_named_with_the_extra_that_brings_it(monkeypatch):
+@pytest.mark.parametrize("estimator", [MLPDirections(), DenoisingScore()])
+def test_a_missing_torch_is_named_with_the_extra_that_brings_it(estimator, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
-    with pytest.raises(ImportError, match="MLPDirections needs torch: pip install"):
-        MLPDirections(1).fit(*data())
+    name = type(estimator).__name__
+    with pytest.raises(ImportError, match=rf"{name} needs torch: pip install 'steinsdr\[nn\]'"):
+        estimator.fit(*data())
 
 
 def data(n=60, p=6, q=2):

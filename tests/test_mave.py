@@ -131,20 +131,12 @@ def test_anchors(n, count):
 
 
 @each_method
-def test_shift_and_scale_of_a_column_do_not_change_the_reduced_data(method):
-    X, Y = data()
-    moved = X * [1, -3, 0.01, 50, 1, -1] + [0, 5, -2, 0, 100, 1]
-    one, two = method(n_components=2).fit(X, Y), method(n_components=2).fit(moved, Y)
-    first, second = one.transform(X), two.transform(moved)
-    assert angle(first - first.mean(axis=0), second - second.mean(axis=0)) < 1e-6
-
-
-@each_method
-def test_order_of_columns_does_not_matter(method):
+def test_units_and_order_of_columns_do_not_change_the_reduced_data(method):
     X, Y = data()
     order = np.random.default_rng(1).permutation(X.shape[1])
-    one, two = method(n_components=2).fit(X, Y), method(n_components=2).fit(X[:, order], Y)
-    assert angle(one.directions_[order], two.directions_) < 1e-6
+    moved = (X * [1, -3, 0.01, 50, 1, -1] + [0, 5, -2, 0, 100, 1])[:, order]
+    first, second = (method(n_components=2).fit(Z, Y).transform(Z) for Z in (X, moved))
+    assert angle(first - first.mean(axis=0), second - second.mean(axis=0)) < 1e-6
 
 
 def test_csopg_ignores_monotone_transformation_of_responses():
@@ -186,14 +178,6 @@ def test_only_csopg_sees_an_even_link():
 
 
 @each_method
-def test_components_span_the_directions(method):
-    fit = method().fit(*data())
-    assert_allclose(np.linalg.norm(fit.directions_, axis=0), 1.0)
-    assert angle(fit.components_.T, fit.directions_) < 1e-7
-    assert list(fit.directions_path_) == [1, 2, 3, 4, 5, 6]
-
-
-@each_method
 def test_standardized_scale_leaves_out_the_division_by_sd(method):
     X, Y = data()
     X = X * np.logspace(-1, 1, 6)
@@ -211,6 +195,8 @@ def test_screening_keeps_as_many_columns_as_asked(method):
     fit = method(2, screen=4).fit(X, Y)
     assert fit.selected_.size == 4
     assert not np.delete(fit.components_, fit.selected_, axis=1).any()
+    assert_allclose(np.linalg.norm(fit.directions_, axis=0), 1.0)
+    assert angle(fit.components_.T, fit.directions_) < 1e-7
 
 
 @each_method
@@ -223,9 +209,7 @@ def test_no_direction_better_than_the_mean(method):
 
 
 def test_a_constant_response_does_not_weigh():
-    data = simulate("isotropic", n=80, p=5)
-    plain, more = (
-        KSIR(2, weigh="all").fit(data.X, Y).components_
-        for Y in (data.Y[:, :3], np.column_stack([data.Y[:, :3], np.full(80, 0.1)]))
-    )
-    np.testing.assert_allclose(plain, more, atol=1e-10)
+    X, Y = data(80)
+    more = np.column_stack([Y, np.full(80, 0.1)])
+    plain, padded = (KSIR(2, weigh="all").fit(X, Z).components_ for Z in (Y, more))
+    assert_allclose(plain, padded, atol=1e-10)

@@ -8,7 +8,7 @@ matching chooses lambda.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -83,20 +83,16 @@ class KrylovBasis:
 
 
 def _krylov_basis(
-    product: Callable[[NDArray], NDArray],
-    h: NDArray,
-    shifts: list[float],
-    *,
-    tol: float,
-    max_iter: int,
-    eps: float,
+    kernel: CurlFreeIMQ, lams: Iterable[float], *, tol: float, max_iter: int
 ) -> KrylovBasis:
-    """Grow the basis until every shift is solved to ``tol`` or to rounding, or ``max_iter``."""
-    norm = float((h * h).sum()) ** 0.5
+    """Grow the basis until every lambda is solved to ``tol`` or to rounding, or ``max_iter``."""
+    h = kernel.divergence()
+    norm, eps = float((h * h).sum()) ** 0.5, float(np.finfo(h.dtype).eps)
+    shifts = [kernel.n * lam for lam in lams]
     basis = KrylovBasis(vectors=[h / norm], alpha=[], beta=[], norm=norm, eps=eps)
     for _ in range(max_iter):
         q = basis.vectors[-1]
-        w = product(q)
+        w = kernel @ q
         basis.alpha.append(float((w * q).sum()))
         for vector in basis.vectors:  # all of them: cheap, and the formula of the residual holds
             w -= vector * float((w * vector).sum())
@@ -262,14 +258,18 @@ class TikhonovScore(BaseEstimator):
         """Estimate the score from the rows of X, shape (n, p); y is ignored."""
         Z = self._prepare(X)
         n, lam = len(Z), float(self.lam)
-        m = self._number_of_centers(n)
+        m = self.n_centers
+        if m == "auto":
+            m = None if n <= _AUTO_EXACT else _AUTO_CENTERS
         if m is None:
-            basis = self._solve(Z, [lam])
+            basis = _krylov_basis(self._kernel(Z), [lam], tol=self.tol, max_iter=self.max_iter)
             self.centers_ = Z
             self.coefficients_ = basis.combine(basis.coordinates(n * lam)) / lam
             self.n_iter_, self.residual_ = len(basis.alpha), basis.residual(n * lam)
             train = self.coefficients_.astype(np.float64) * (n * lam)
         else:
+            if m > n:
+                raise ValueError(f"n_centers={m}, but X has {n} row(s); expected at most as many.")
             chosen = check_random_state(self.random_state).choice(n, size=m, replace=False)
             self.centers_ = Z[np.sort(chosen)]
             target = self._kernel(Z).divergence() / lam
@@ -289,7 +289,9 @@ class TikhonovScore(BaseEstimator):
 
     def evaluate(self, X: ArrayLike) -> NDArray:
         r"""Return :math:`\hat s(x) = -\nabla \log \hat p(x)` at every row, shape (m, p)."""
-        points = self._points_of(X)
+        check_is_fitted(self, "train_scores_")
+        points = validate_data(self, X, dtype=np.float64, reset=False)
+        points = np.ascontiguousarray((points - self._mean) / self._scale, dtype=self.dtype)
         zeta = self._kernel(self._points).divergence(points) / self._lam
         field = self._kernel(self.centers_).at(points, self.coefficients_)
         return (zeta - field).astype(np.float64) / self._scale
@@ -303,7 +305,8 @@ class TikhonovScore(BaseEstimator):
         worker = clone(self)
         Z = worker._prepare(X)
         n = len(Z)
-        basis = worker._solve(Z, grid.tolist())
+        kernel = worker._kernel(Z)
+        basis = _krylov_basis(kernel, grid.tolist(), tol=self.tol, max_iter=self.max_iter)
         fields = (basis.combine(basis.coordinates(n * lam)) * n for lam in grid)
         scores = np.stack([field.astype(np.float64) / worker._scale for field in fields])
         self._warn(max(basis.residual(n * lam) for lam in grid), nystrom=False)
@@ -336,26 +339,8 @@ class TikhonovScore(BaseEstimator):
             )
         return np.ascontiguousarray(points, dtype=self.dtype)
 
-    def _number_of_centers(self, n: int) -> int | None:
-        if self.n_centers == "auto":
-            return None if n <= _AUTO_EXACT else _AUTO_CENTERS
-        if self.n_centers is not None and self.n_centers > n:
-            raise ValueError(f"n_centers={self.n_centers}, but X has {n} row(s); at most as many.")
-        return self.n_centers
-
     def _kernel(self, centers: NDArray) -> CurlFreeIMQ:
         return CurlFreeIMQ(centers, self.width_, memory_limit=self.memory_limit)
-
-    def _solve(self, Z: NDArray, lams: list[float]) -> KrylovBasis:
-        kernel = self._kernel(Z)
-        return _krylov_basis(
-            kernel.__matmul__,
-            kernel.divergence(),
-            [len(Z) * lam for lam in lams],
-            tol=self.tol,
-            max_iter=self.max_iter,
-            eps=float(np.finfo(self.dtype).eps),
-        )
 
     def _warn(self, residual: float, *, nystrom: bool) -> None:
         tol = max(self.tol, _NYSTROM_TOL) if nystrom else self.tol
@@ -369,17 +354,9 @@ class TikhonovScore(BaseEstimator):
             )
             warnings.warn(f"TikhonovScore: {told}. {advice}.", ConvergenceWarning, stacklevel=3)
 
-    def _points_of(self, X: ArrayLike) -> NDArray:
-        check_is_fitted(self, "train_scores_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.ascontiguousarray((points - self._mean) / self._scale, dtype=self.dtype)
-
 
 def _positive_grid(lams: ArrayLike) -> NDArray:
-    try:
-        grid = np.atleast_1d(np.asarray(lams, dtype=float))
-    except (TypeError, ValueError):
-        grid = np.empty(0)
+    grid = np.atleast_1d(np.asarray(lams, dtype=float))
     if grid.ndim != 1 or not grid.size or not (np.isfinite(grid) & (grid > 0)).all():
         raise ValueError(f"lams must be positive finite numbers; got {lams!r}.")
     return grid
