@@ -18,7 +18,7 @@ from toy_experiment import DEADLY, TOY1, TOY2, computed
 
 from steinsdr import SteinSDR
 from steinsdr.paper.experiment import parse_only
-from steinsdr.paper.provenance import Manifest, check_code, replay, spread
+from steinsdr.paper.provenance import Manifest, check_code, replay
 from steinsdr.paper.run import run
 from steinsdr.paper.simulations import TABLE1, SharedScore
 from steinsdr.paper.store import Store
@@ -344,20 +344,6 @@ def test_changed_code_needs_a_replay(results):
     assert all("same" in sentence for sentence in said)
     entry = json.loads((results / "toy1.manifest.json").read_text())["methods"]["TRE-sup"]
     assert entry["found_equal"] == [old | {"rows_replayed": 3}]
-
-
-@pytest.mark.parametrize("size", [1, 3, 4, 8])
-def test_sample_covers_every_axis_evenly(size):
-    cells = TABLE1.cells("paper", {"method": ["SIR"], "rep": ["0-19"]})
-    chosen = spread(TABLE1, cells, size)
-    laws, sizes, _, reps = zip(*chosen, strict=True)
-    assert len(set(chosen)) == len(set(reps)) == size
-    for values in (laws, sizes):
-        times = [values.count(value) for value in set(values)]
-        assert len(times) == min(size, 4)
-        assert max(times) - min(times) <= 1
-    assert spread(TABLE1, cells[::-1], size) == chosen, "whatever the order"
-    assert spread(TABLE1, cells[:2], 5) == spread(TABLE1, cells[:2], 2)
 
 
 # Grids and filters.

@@ -284,9 +284,7 @@ def test_wrong_batches_are_refused_before_anything_runs(text, arguments, words, 
 # The setup cell at work.
 
 
-@pytest.fixture
-def commands(monkeypatch, tmp_path):
-    """Run in an empty folder; a list of the commands that the cell runs, of which git works."""
+def test_setup_fetches_and_installs_what_is_missing_and_else_does_nothing(monkeypatch, tmp_path):
     ran = []
 
     def fake_run(command, *, check):
@@ -296,27 +294,19 @@ def commands(monkeypatch, tmp_path):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(subprocess, "run", fake_run)
-    return ran
-
-
-def test_setup_does_nothing_where_the_package_is(commands, tmp_path):
     exec(SETUP, {})
-    assert commands == []
-    assert Path.cwd() == tmp_path
-
-
-def test_setup_fetches_and_installs_what_is_missing(commands, monkeypatch, tmp_path):
+    assert (ran, Path.cwd()) == ([], tmp_path), "the package is here"
     with monkeypatch.context() as patch:
         patch.setattr(importlib.util, "find_spec", lambda name: None)
         exec(SETUP, {})
-    assert commands == [
+    assert ran == [
         ["git", "clone", "--depth", "1", REPOSITORY, "steinsdr-book"],
         [sys.executable, "-m", "pip", "install", "-q", "./steinsdr-book[paper]"],
     ]
     assert Path.cwd() == tmp_path / "steinsdr-book" / "notebooks"
     monkeypatch.chdir(tmp_path)
     exec(SETUP, {})
-    assert len(commands) == 2, "installed, the kernel restarted"
+    assert len(ran) == 2, "installed, the kernel restarted"
     assert Path.cwd() == tmp_path / "steinsdr-book" / "notebooks"
 
 

@@ -195,17 +195,6 @@ def test_selection_has_the_wanted_number(wanted, rng):
     assert set(found) <= set(range(6)) or set(found) > set(range(6)), "planted ones first"
 
 
-def test_cross_validation_finds_rank_and_sparsity(rng):
-    X, Y = planted(rng, n=150, noise=1.0)
-    folds = KFold(3, shuffle=True, random_state=0)
-    table = cross_validate_rrr(X, Y, ranks=(1, 2, 8), alphas=(0.9, 0.1, 0.001), folds=folds)
-    assert len(table) == 27
-    mean = table.groupby(["rank", "alpha"]).r2.mean()
-    assert mean[2].max() > mean[1].max() + 0.05  # two latent variables were planted
-    assert mean[2, 0.1] > mean[2, 0.001]  # 34 predictors are noise
-    assert table.groupby("alpha").n_selected.mean().is_monotonic_decreasing
-
-
 def test_cross_validation_without_penalty_is_least_squares_fold_by_fold(rng):
     X, Y = planted(rng, n=90, p=5, q=3, rows=4)
     X, Y = X * [1, 10, 0.1, 1, 3] + 5, Y * [1, 20, 0.3] - 2

@@ -66,14 +66,6 @@ def test_every_method_gives_a_rank_and_four_errors(toy):
     assert len(readings) == 4, "other readings are other numbers"
 
 
-@pytest.mark.parametrize(("shares", "used"), [("filled", 120), ("literal", 96)])
-def test_shares_that_leave_cells_over_are_filled(toy, shares, used):
-    data = load_patchseq(toy.design["data"], verify=False)
-    genes = tuple(data.counts.columns[:8])
-    split = table3_split(0, 0.6, 0.5, data=data, genes=genes, shares=shares)
-    assert sum(map(len, split.partition)) == used
-
-
 def test_one_full_fit_serves_every_labeled_share(toy):
     data = load_patchseq(toy.design["data"], verify=False)
     genes = tuple(data.counts.columns[:8])

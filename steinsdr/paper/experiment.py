@@ -141,16 +141,12 @@ def attempt(measure: Callable[[], tuple[float, ...]]) -> tuple[tuple[float, ...]
 
 
 @contextmanager
-def one_thread(*, torch: bool = True) -> Iterator[None]:
-    """Run linear algebra and, if wanted, torch on one thread; restore it after.
+def one_thread() -> Iterator[None]:
+    """Run linear algebra and torch on one thread; restore it after.
 
     Modules of networks are loaded now, not when the first network is due: their files may have
     changed by then, and the fingerprint is that of the code at the start.
     """
-    if not torch:  # importing it takes seconds
-        with threadpool_limits(1):
-            yield
-        return
     from torch import get_num_threads, set_num_threads
 
     from ..baselines import _networks  # noqa: F401
@@ -200,8 +196,6 @@ class Experiment:
         By profile.
     precision : float
         Largest difference at which a replayed number counts as the same, networks aside.
-    predicts : bool
-        Whether every cell trains a network, whatever its family.
     """
 
     name: str
@@ -223,7 +217,6 @@ class Experiment:
     by: str = "method"
     unused: tuple[str, ...] = ()
     precision: float = 1e-8
-    predicts: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -267,11 +260,6 @@ class Experiment:
         """
         return 0.05 if self.methods[name].family in _NETWORKS else self.precision
 
-    def uses_torch(self, cells: Iterable[Cell]) -> bool:
-        """Whether any cell trains a network."""
-        families = (self.methods[self.method_of(cell)].family for cell in cells)
-        return self.predicts or any(family in _NETWORKS for family in families)
-
     def groups(self, cells: Iterable[Cell]) -> list[list[Cell]]:
         """Return the cells in groups that are measured together, in the order of dispatch."""
         groups: dict[tuple[Any, ...], list[Cell]] = {}
@@ -286,21 +274,9 @@ class Experiment:
             for cell in cells
         )
 
-    def compute(
-        self, cells: Sequence[Cell], cache: Any = None, *, torch: bool | None = None
-    ) -> list[Row]:
-        """Measure a group of cells on one thread.
-
-        Parameters
-        ----------
-        cells : sequence of cells
-            One of ``groups``.
-        cache : path, optional
-            Folder of score fits.
-        torch : bool, optional
-            Whether to load torch; by default if these cells need it.
-        """
-        with one_thread(torch=self.uses_torch(cells) if torch is None else torch):
+    def compute(self, cells: Sequence[Cell], cache: Any = None) -> list[Row]:
+        """Measure one of the ``groups`` on one thread; ``cache`` is a folder of score fits."""
+        with one_thread():
             return self.measure(self, cells, cache)
 
     def cell(self, **key: Any) -> Cell:

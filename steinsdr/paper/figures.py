@@ -1,9 +1,9 @@
-"""Figures of the paper's pages: the method in four steps, Tables 1 to 3, the Patch-seq chapter."""
+"""Figures of the paper's pages: Tables 1 to 3 and the Patch-seq chapter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,22 +15,17 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from numpy.typing import NDArray
 
-from ..moments import cross_moment
-from ..plotting import METHOD_COLORS, NULL, SIGNAL
-from ..scores import TikhonovScore
-from ..simulation import LAWS, stream
+from ..plotting import METHOD_COLORS
+from ..simulation import LAWS
 from .ledger import SCANT
 
 __all__ = [
     "FAMILY_COLORS",
     "METHOD_STYLES",
-    "plane_example",
     "plot_agreement",
     "plot_bibiplot",
     "plot_errors",
     "plot_overlays",
-    "plot_r2",
-    "plot_steps",
     "plot_table",
 ]
 
@@ -65,101 +60,6 @@ METHOD_STYLES: dict[str, tuple[str, str]] = {
 _REFERENCE_COLORS = {"ridge": "black", "PCA+network": "#8b1a1a"}
 
 
-# The method: two predictors, three responses, one direction, four steps from data to direction.
-
-_RESPONSES: tuple[Callable[[NDArray], NDArray], ...] = (
-    np.tanh,
-    lambda t: 1.2 * np.exp(-t / 2) - 1.5,
-    lambda t: np.logaddexp(0, 2 * t) / 2,
-)
-_RESPONSE_COLORS = ("#d55e00", "#009e73", "#cc78bc")  # apart from each other and from the points
-
-
-class _PlaneExample(NamedTuple):
-    """A data set in the plane and what the method makes of it.
-
-    ``X`` (n, 2) are two overlapping clouds, neither normal nor elliptical. The responses ``Y``
-    (n, 3) are a rising, a falling and a bent function of b'x, plus noise. ``scores`` (n, 2) are
-    estimated at the rows of X, ``moment`` (2, 3) is their cross-moment with Y and ``direction``
-    (2,) its first left singular vector, with the sign of ``b``.
-    """
-
-    X: NDArray
-    Y: NDArray
-    b: NDArray
-    scores: NDArray
-    moment: NDArray
-    direction: NDArray
-
-
-def plane_example(seed: int = 42) -> _PlaneExample:
-    """Draw 400 observations and estimate their direction.
-
-    Examples
-    --------
-    >>> example = plane_example()
-    >>> bool(example.direction @ example.b > np.cos(np.radians(10)))  # within ten degrees
-    True
-    """
-    n = 400
-    rng = stream(seed, "plane")
-    side = rng.choice([-1.0, 1.0], size=(n, 1), p=[0.35, 0.65])
-    X = rng.standard_normal((n, 2)) * [0.6, 0.9] + side * [1.1, 0.5]
-    b = np.array([np.cos(np.pi / 6), np.sin(np.pi / 6)])
-    noise = 0.2 * rng.standard_normal((n, len(_RESPONSES)))
-    Y = np.column_stack([response(X @ b) for response in _RESPONSES]) + noise
-    scores = TikhonovScore(lam=5e-3).fit(X).train_scores_
-    moment = cross_moment(scores, Y)
-    direction = np.linalg.svd(moment)[0][:, 0]
-    return _PlaneExample(X, Y, b, scores, moment, direction * np.sign(direction @ b))
-
-
-def plot_steps(example: _PlaneExample) -> Figure:
-    """Draw the four steps: score, score times response, average, direction."""
-    X, Y, moment = example.X, example.Y, example.moment
-    shown = slice(0, 110)
-    fig, ((first, second), (third, fourth)) = plt.subplots(2, 2, figsize=(8.4, 8.2))
-
-    first.scatter(X[:, 0], X[:, 1], s=10, color=NULL, alpha=0.5, lw=0)
-    _arrows(first, X[shown], example.scores[shown], scale=5, color=SIGNAL, width=0.004)
-    _plane(first, "1. Score: where the density falls", 3.6)
-
-    products = example.scores * Y[:, [0]]
-    second.scatter(X[:, 0], X[:, 1], c=Y[:, 0], s=12, cmap="vlag", vmin=-1.5, vmax=1.5)
-    _arrows(second, X[shown], products[shown], scale=5, color="0.45", width=0.004)
-    thick: dict[str, Any] = {"color": _RESPONSE_COLORS[0], "width": 0.014}
-    _arrows(second, np.zeros((1, 2)), moment[:, [0]].T, scale=0.3, **thick)
-    _plane(second, "2. Times response 1 (red high, blue low)", 3.6)
-
-    reach = 1.4 * np.abs(moment).max()
-    ends = np.outer([-2 * reach, 2 * reach], example.b)
-    third.plot(*ends.T, color=NULL, ls="--", label="true direction")
-    for j in np.argsort(-np.linalg.norm(moment, axis=0)):  # the longest first: none is hidden
-        style = {"color": _RESPONSE_COLORS[j], "width": 0.012, "label": f"response {j + 1}"}
-        _arrows(third, np.zeros((1, 2)), moment[:, [j]].T, scale=1, **style)
-    third.legend(frameon=False, fontsize="small", loc="lower right")
-    _plane(third, "3. Average: one arrow per response", reach)
-
-    z = X @ example.direction
-    for j, color in enumerate(_RESPONSE_COLORS):
-        label = f"response {j + 1}"
-        fourth.scatter(z, Y[:, j], s=9, color=color, alpha=0.6, lw=0, label=label)
-    fourth.legend(frameon=False, fontsize="small")
-    fourth.set(xlabel="predictors along the estimated direction", ylabel="responses")
-    fourth.set_title("4. Direction: one axis for all responses", fontsize="medium")
-    return fig
-
-
-def _plane(ax: Axes, title: str, limit: float) -> None:
-    ax.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
-    ax.set(xlabel="$x_1$", ylabel="$x_2$")
-    ax.set_title(title, fontsize="medium")
-
-
-def _arrows(ax: Axes, origins: NDArray, vectors: NDArray, **style: Any) -> None:
-    ax.quiver(*origins.T, *vectors.T, angles="xy", scale_units="xy", **style)
-
-
 # Tables 1 and 2: our means as lines, the paper's as open markers.
 
 
@@ -191,7 +91,7 @@ def plot_table(cells: pd.DataFrame, table: str) -> Figure:
     if table == "table2":
         axes[0, 0].set_yscale("function", functions=(np.sqrt, np.square))
         axes[0, 0].set(yticks=[0, 0.1, 0.5, 1, 2, 4, 6, 9], ylim=(0, None))
-    handles = _legend_lines(list(dict.fromkeys(part["method"])))
+    handles = axes[0, 0].get_legend_handles_labels()[0]
     fig.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, handlelength=3)
     return fig
 
@@ -199,32 +99,19 @@ def plot_table(cells: pd.DataFrame, table: str) -> Figure:
 def _draw_method(
     ax: Axes, method: str, line: pd.DataFrame, axis: str, band: pd.Series | None, alpha: float
 ) -> None:
-    """Draw our means with a band around them, and the paper's means as open markers."""
+    """Draw our means with a band around them, and the paper's means as open markers.
+
+    The line's own markers show in the legend alone.
+    """
     color, (style, marker) = METHOD_COLORS[method], METHOD_STYLES[method]
     x, mean = line[axis].to_numpy(float), line["mean"].to_numpy(float)
-    ax.plot(x, mean, color=color, ls=style, lw=1.8, label=method)
+    look: dict[str, Any] = {"color": color, "ls": style, "lw": 1.8, "label": method}
+    ax.plot(x, mean, marker=marker, markerfacecolor="white", markevery=[], **look)
     if band is not None:
         half = band.to_numpy(float)
         ax.fill_between(x, mean - half, mean + half, color=color, alpha=alpha, lw=0)
     shape: dict[str, Any] = {"marker": marker, "s": 34, "lw": 1.3, "zorder": 3}
     ax.scatter(x, line["paper_mean"], facecolor="white", edgecolor=color, **shape)
-
-
-def _legend_lines(methods: Sequence[str]) -> list[Line2D]:
-    """Return the entries of a legend: a method's line with the marker of the paper's means."""
-    return [
-        Line2D(
-            [],
-            [],
-            color=METHOD_COLORS[name],
-            ls=METHOD_STYLES[name][0],
-            marker=METHOD_STYLES[name][1],
-            markerfacecolor="white",
-            lw=1.8,
-            label=name,
-        )
-        for name in methods
-    ]
 
 
 def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
@@ -303,30 +190,8 @@ def plot_errors(cells: pd.DataFrame, extras: pd.DataFrame) -> Figure:
         ax.set(title=f"train ratio {ratio:g}", xlabel="labeled share γ", xticks=shares)
     floor = 0.95 * np.nanmin([*part["mean"], *part["paper_mean"], *others["mean"]])
     axes[0].set(ylabel="test MSE", ylim=(floor, limit))
-    drawn = axes[0].get_legend_handles_labels()[0]
-    handles = [*_legend_lines(methods), *drawn[len(methods) :]]
+    handles = axes[0].get_legend_handles_labels()[0]
     fig.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, handlelength=3)
-    return fig
-
-
-def plot_r2(table: pd.DataFrame) -> Figure:
-    """Draw R² per property, one point per method, the best predicted property on top.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Means of ``patchseq_r2.csv``: a row per property, a column per method.
-    """
-    fig, ax = plt.subplots(figsize=(6, 0.32 * len(table) + 1))
-    table = table.loc[table.mean(axis=1).sort_values().index]
-    heights = np.arange(len(table))
-    for method in table.columns:
-        color = {**METHOD_COLORS, **_REFERENCE_COLORS}[method]
-        ax.plot(table[method], heights, "o", color=color, label=method)
-    ax.hlines(heights, table.min(axis=1), table.max(axis=1), color="0.8", lw=1, zorder=0)
-    ax.axvline(0, color="0.5", lw=1)
-    ax.set(xlabel="test R²", yticks=heights, yticklabels=list(table.index))
-    ax.legend(frameon=False, fontsize="small")
     return fig
 
 

@@ -30,7 +30,6 @@ __all__ = [
     "check_code",
     "environments",
     "replay",
-    "spread",
     "status",
 ]
 
@@ -250,29 +249,6 @@ def replay(experiment: Experiment, stored: Row, *, made_here: bool = False) -> R
     return Replay(stored, again, min(tolerance, _STRICT) if made_here else tolerance, made_here)
 
 
-def spread(experiment: Experiment, cells: Iterable[Cell], size: int) -> list[Cell]:
-    """Choose cells of a method that cover the values of every axis, and repetitions, evenly.
-
-    One after the other, the cell whose values were chosen least often so far; which one of several
-    depends on the method, so that together the methods cover more than each alone.
-    """
-    left = sorted(cells)  # so that the sample does not depend on the order of computing
-    chosen: list[Cell] = []
-    names = ("replay", experiment.name, *map(experiment.method_of, left[:1]))
-    left = [left[k] for k in stream(BASE_SEED, *names).permutation(len(left))]
-    times: Counter[tuple[int, Any]] = Counter()
-
-    def chosen_before(cell: Cell) -> tuple[int, int]:
-        *axes, rep = enumerate(cell)
-        return sum(times[part] for part in axes), times[rep]
-
-    while left and len(chosen) < size:
-        chosen.append(min(left, key=chosen_before))
-        left.remove(chosen[-1])
-        times.update(enumerate(chosen[-1]))
-    return chosen
-
-
 def check_code(
     experiment: Experiment,
     folder: str | os.PathLike[str],
@@ -310,9 +286,10 @@ def check_code(
     made_here = manifest.made_here()
     replayed = {}
     for name in changed:
-        mine = [cell for cell in rows if experiment.method_of(cell) == name]
-        chosen = spread(experiment, mine, sample)
-        replays = [replay(experiment, rows[cell], made_here=made_here) for cell in chosen]
+        # Sorted, so that the sample does not depend on the order of computing.
+        mine = sorted(cell for cell in rows if experiment.method_of(cell) == name)
+        chosen = stream(BASE_SEED, "replay", experiment.name, name).permutation(len(mine))[:sample]
+        replays = [replay(experiment, rows[mine[k]], made_here=made_here) for k in chosen]
         for one in replays:
             say(f"{experiment.name} {' '.join(map(str, one.stored.cell))}: {one}")
         if different := sum(not one.same for one in replays):

@@ -15,7 +15,7 @@ from .store import Say, Store
 
 __all__ = ["Outcome", "run"]
 
-_Task = tuple[Experiment, int, list[Cell], str | None, bool]  # arguments of _work
+_Task = tuple[Experiment, int, list[Cell], str | None]  # arguments of _work
 _GO_ON = "finished rows are stored, the same command goes on."
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
@@ -119,13 +119,10 @@ def run(
 
 
 def _work(
-    experiment: Experiment, index: int, cells: list[Cell], cache: str | None, torch: bool
+    experiment: Experiment, index: int, cells: list[Cell], cache: str | None
 ) -> tuple[int, list[Row], list[str]]:
-    """Compute a group in a worker; also return the hashes of the worker's code.
-
-    ``torch`` says whether the run has networks, so that their code is loaded with the first group.
-    """
-    return index, experiment.compute(cells, cache, torch=torch), _hashes(experiment, cells)
+    """Compute a group in a worker; also return the hashes of the worker's code."""
+    return index, experiment.compute(cells, cache), _hashes(experiment, cells)
 
 
 def _hashes(experiment: Experiment, cells: list[Cell]) -> list[str]:
@@ -141,8 +138,7 @@ def _results(
 ) -> Generator[tuple[int, list[Row]], None, None]:
     """Yield the index and rows of each group as it is finished."""
     folder = None if cache is None else os.path.abspath(cache)
-    torch = experiment.uses_torch(cell for cells in groups for cell in cells)
-    tasks = [(experiment, k, cells, folder, torch) for k, cells in enumerate(groups)]
+    tasks = [(experiment, k, cells, folder) for k, cells in enumerate(groups)]
     done = _local(tasks, jobs) if scheduler is None else _distributed(tasks, scheduler)
     try:
         for index, rows, hashes in done:

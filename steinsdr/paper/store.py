@@ -1,7 +1,7 @@
 """Rows on disk: an append-only CSV file that survives interruption at any moment.
 
 A finished group is one write under a file lock, flushed to the disk. Whoever opens the file finds
-out about a torn last line or a repeated row. Several runs on one machine may append to it.
+out about a torn last line or a damaged row. Several runs on one machine may append to it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Store:
         content, torn = self._content()
         if torn:
             self.say(f"{self.path}: the last line is torn and left out: {torn!r}")
-        self.rows, _ = self._parse(content)
+        self.rows = self._parse(content)
         return self.rows
 
     def row(self, cell: Cell) -> Row:
@@ -99,8 +99,8 @@ class Store:
     def append(self, rows: Iterable[Row] = (), *, retried: bool = False) -> list[Row]:
         """Append rows durably and return those that were new.
 
-        The file is made if there is none, a torn last line is cut, repeated rows are dropped, and
-        what another run has stored is taken in. With ``retried`` a row also takes the place of a
+        The file is made if there is none, a torn last line is cut, and what another run has stored
+        is taken in. With ``retried`` a row also takes the place of a
         stored one that failed.
 
         Raises
@@ -149,9 +149,9 @@ class Store:
                 "counts as missing."
             )
             os.truncate(self.path, len(content))
-        self.rows, repeated = self._parse(content)
-        if repeated or not content:
-            self._rewrite(self.rows)
+        self.rows = self._parse(content)
+        if not content:
+            self._rewrite({})
 
     def _rewrite(self, rows: dict[Cell, Row]) -> None:
         header = ",".join(self.experiment.columns) + "\n"
@@ -170,10 +170,9 @@ class Store:
         writer.writerow(fields)  # a failed row has no values: empty fields
         return buffer.getvalue()
 
-    def _parse(self, content: bytes) -> tuple[dict[Cell, Row], int]:
-        """Return the rows of whole lines, and how many lines repeat another; the first wins."""
+    def _parse(self, content: bytes) -> dict[Cell, Row]:
+        """Return the rows of whole lines; ValueError names a line that no run has written."""
         rows: dict[Cell, Row] = {}
-        repeated = 0
         columns = ",".join(self.experiment.columns)
         header, *lines = content.decode("utf-8", "replace").split("\n")[:-1] or [columns]
         if header != columns:
@@ -184,18 +183,13 @@ class Store:
                 row = self._row(line)
             except (csv.Error, TypeError, ValueError) as error:
                 raise ValueError(f"{place}: not a row ({error}).") from error
-            before = rows.setdefault(row.cell, row)
-            if before is row:
-                continue
-            if (before.values, before.status) != (row.values, row.status):
+            if row.cell in rows:
                 raise ValueError(
-                    f"{place}: {_name(row.cell)} is there twice with different results, "
-                    f"{before.values or before.status} and {row.values or row.status}. Replay it "
-                    "and remove the wrong line."
+                    f"{place}: {_name(row.cell)} is there twice. Remove a line, after a replay if "
+                    "their results differ."
                 )
-            repeated += 1
-            self.say(f"{place}: repeats {_name(row.cell)}; dropped.")
-        return rows, repeated
+            rows[row.cell] = row
+        return rows
 
     def _row(self, line: str) -> Row:
         """Return the row of a line; ValueError or csv.Error if it is not what is written."""

@@ -245,6 +245,5 @@ TABLE3 = Experiment(
     # The predicting networks are trained in double precision, but side by side or alone, which
     # rounds differently.
     precision=1e-6,
-    predicts=True,
 )
 """Test errors of networks that predict from the reductions."""

@@ -41,13 +41,7 @@ __all__ = [
 DENSITY = 1.7  # pixels of a picture for one of the screen
 MOST_NAMES = 30  # names that fit beside a figure
 MOST_RESPONSES, MOST_DIRECTIONS = 4, 3  # panels that fit into one
-COLORS = (
-    METHOD_COLORS["TRE-sup"],
-    METHOD_COLORS["SIR"],
-    METHOD_COLORS["NN-full"],
-    METHOD_COLORS["csOPG"],
-    "black",
-)
+COLORS = (*(METHOD_COLORS[name] for name in ("TRE-sup", "SIR", "NN-full", "csOPG")), "black")
 MARKERS = "oDs^x"
 
 
@@ -126,14 +120,8 @@ def plot_loadings(analysis: Analysis) -> Figure:
     size = table["loading"].abs().groupby("predictor").max()
     shown = size.sort_values(ascending=False, kind="stable").index[:MOST_NAMES]
     r = min(analysis.n_components, MOST_DIRECTIONS)
-    figure, axes = plt.subplots(
-        1,
-        r,
-        figsize=(2.6 + 2.6 * r, 0.28 * len(shown) + 1.3),
-        sharey=True,
-        sharex=True,
-        squeeze=False,
-    )
+    size = (2.6 + 2.6 * r, 0.28 * len(shown) + 1.3)
+    figure, axes = plt.subplots(1, r, figsize=size, sharey=True, sharex=True, squeeze=False)
     rows = np.arange(len(shown))
     for ax, direction in zip(axes[0], analysis.directions[:r], strict=True):
         part = table.loc[direction].reindex(shown)
@@ -160,21 +148,13 @@ def plot_summaries(analysis: Analysis) -> Figure:
     names = list(best[:MOST_RESPONSES])
     r = min(analysis.n_components, MOST_DIRECTIONS)
     Z = analysis.reduction.transform(analysis.table.X)
-    figure, axes = plt.subplots(
-        len(names),
-        r,
-        figsize=(1.2 + 3.2 * r, 2.6 * len(names)),
-        sharex="col",
-        sharey="row",
-        squeeze=False,
-    )
-    for i, name in enumerate(names):
-        for k in range(r):
-            ax = axes[i, k]
-            label = _shortened(name, 24) if k == 0 else ""
+    shape, size = (len(names), r), (1.2 + 3.2 * r, 2.6 * len(names))
+    figure, axes = plt.subplots(*shape, figsize=size, sharex="col", sharey="row", squeeze=False)
+    for row, name in zip(axes, names, strict=True):
+        for k, ax in enumerate(row):
+            label = _shortened(name, 24)
             plot_summary(Z, analysis.table.Y[name], ax, direction=k, label=label)
-            if i < len(names) - 1:
-                ax.set_xlabel("")
+            ax.label_outer()
     return figure
 
 
@@ -187,16 +167,12 @@ def plot_comparison(analysis: Analysis) -> Figure:
     figure, ax = plt.subplots(figsize=(7.5, 0.34 * len(table) + 1.7))
     rows = np.arange(len(table))
     for k, (name, color, marker) in enumerate(zip(METHODS, COLORS, MARKERS, strict=True)):
-        # A little apart, so that equal values stay visible.
-        offset = 0.12 * (k - (len(METHODS) - 1) / 2)
-        size = 36 if k == 0 else 26
-        y = rows + offset
-        ax.scatter(table[name], y, size, color, marker=marker, label=name, zorder=3)
+        y = rows + 0.12 * (k - 2)  # a little apart, so that equal values stay visible
+        ax.scatter(table[name], y, 30, color, marker=marker, label=name, zorder=3)
     ax.axvline(0, color="0.3", lw=0.8)
     ax.axhline(0.5, color="0.6", lw=0.8, ls=":")
     ax.set_yticks(rows, [_shortened(name) for name in table.index])
-    ax.set_ylim(len(table) - 0.5, -0.5)
-    ax.set(xlabel="held-out R² (0: the mean)")
+    ax.set(xlabel="held-out R² (0: the mean)", ylim=(len(table) - 0.5, -0.5))
     figure.legend(loc="outside upper center", ncols=len(METHODS), frameon=False, fontsize="small")
     return figure
 

@@ -7,11 +7,15 @@ Times depend on the machine, so what is reported are ratios of times measured in
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
+import sys
+import time
 import warnings
+from collections.abc import Callable
 
 import numpy as np
-from _measure import best_time, in_process, kernel_products, slope
 
 from steinsdr import SteinSDR
 from steinsdr.scores import TikhonovScore
@@ -30,6 +34,59 @@ score = TikhonovScore(dtype=dtype, n_centers=centers, memory_limit=limit).fit(X)
 error = float(np.linalg.norm(score.train_scores_ - X) / np.linalg.norm(X))
 out = dict(seconds=time.perf_counter() - begin, n_iter=score.n_iter_, error=error)
 """
+
+
+def best_time(work: Callable[[], object], repeats: int = 3) -> float:
+    """Return the shortest of several run times in seconds: the one least disturbed."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def kernel_products(n: int, p: int, iterations: int, dtype: str) -> float:
+    """Return the seconds of the matrix products that a Tikhonov fit cannot avoid.
+
+    Setup: distances (n x p x n) and the divergence (n x n x p). Each iteration: three products.
+    """
+    rng = np.random.default_rng(0)
+    X, A = rng.standard_normal((n, p)).astype(dtype), rng.standard_normal((n, n)).astype(dtype)
+    outer = best_time(lambda: X @ X.T)
+    inner = best_time(lambda: A @ X)
+    return (outer + inner) + iterations * (outer + 2 * inner)
+
+
+def in_process(code: str, *arguments: object) -> dict[str, float]:
+    """Run ``code``, which sets ``out``, in a new process; return ``out`` with its memory growth.
+
+    ``memory`` is the growth of the peak resident size, in bytes, from before the marked work:
+    code must call ``start()`` after its imports and data are in place.
+    """
+    script = f"""
+import json, re, sys, time
+import numpy as np
+def peak():  # Linux; ru_maxrss would inherit the parent's peak
+    with open("/proc/self/status") as status:
+        return 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", status.read()).group(1))
+base = None
+def start():
+    global base
+    base = peak()
+args = json.loads(sys.argv[1])
+{code}
+out["memory"] = peak() - base
+out["peak"] = peak()
+print(json.dumps(out))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, json.dumps(arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def row(name: str, value: str, note: str = "") -> None:
@@ -60,25 +117,6 @@ def bench_tikhonov() -> None:
     one = best_time(lambda: TikhonovScore(1e-5).fit(small), 5)
     path = best_time(lambda: TikhonovScore().path(small, np.geomspace(1e-5, 1e-1, 20)), 5)
     row("n = 500: path of 20 lambdas / one fit", f"{path / one:.2f}")
-
-
-def bench_growth() -> None:
-    """Log-log slopes of the fit time in n and in p."""
-    print("Growth of the Tikhonov fit (float32)")
-    rng = np.random.default_rng(0)
-    sizes = [500, 1000, 2000, 4000, 8000]
-    times = []
-    for n in sizes:
-        X = rng.standard_normal((n, 100))
-        score = TikhonovScore(dtype="float32", n_centers=None)
-        times.append(best_time(lambda s=score, X=X: s.fit(X), 2) / score.n_iter_)
-    row("slope of time per iteration in n, 500 to 8000", f"{slope(sizes, times):.2f}", "2 is n^2")
-    widths, times = [25, 50, 100, 200, 400], []
-    for p in widths:
-        X = rng.standard_normal((2000, p))
-        score = TikhonovScore(dtype="float32")
-        times.append(best_time(lambda s=score, X=X: s.fit(X), 2) / score.n_iter_)
-    row("slope of time per iteration in p, 25 to 400", f"{slope(widths, times):.2f}", "1 is p")
 
 
 def bench_large() -> None:
@@ -146,7 +184,6 @@ def bench_estimators() -> None:
 
 PARTS = {
     "tikhonov": bench_tikhonov,
-    "growth": bench_growth,
     "step": bench_step,
     "estimators": bench_estimators,
     "large": bench_large,
