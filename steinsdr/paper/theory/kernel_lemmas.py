@@ -61,7 +61,6 @@ __all__ = [
     "slope_search",
     "third_derivative_sup",
     "tre_field",
-    "tre_replacement",
 ]
 
 Field = Callable[[NDArray], NDArray]  # points (m, p) -> vectors (m, p)
@@ -328,24 +327,6 @@ def _replacement_bounds(p: int, c: float, lam: float, n: int) -> dict[str, float
     ridge = 2 * (1 + 1 / (c * np.sqrt(lam))) / (c**2 * lam)
     repaired = 2 * feature_norm(p, c) / (c * n * lam) * (1 + 1 / (c**2 * lam))
     return {"bound": (ridge + 2) * divergence_sup(p, c) / n, "repaired": repaired}
-
-
-def tre_replacement(
-    n: int, p: int, c: float, lams: list[float], n_reps: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    """Lemma 6: the largest change of the TRE as one of n points is replaced by the worst of ten."""
-    rows = []
-    for lam, rep in product(lams, range(n_reps)):
-        X = rng.standard_normal((n, p))
-        before, measured = tre_field(X, lam, c), 0.0
-        for _ in range(10):
-            X2 = X.copy()
-            X2[0] = 3 * rng.standard_normal(p)
-            points = np.vstack([X, X2[:1], 3 * rng.standard_normal((50, p))])
-            measured = max(measured, _largest_change(before, tre_field(X2, lam, c), points))
-        bounds = _replacement_bounds(p, c, lam, n)
-        rows.append({"lam": lam, "rep": rep, "measured": measured, **bounds})
-    return _against_bounds(rows)
 
 
 def single_point_counterexample(p: int, c: float, lam: float) -> dict[str, float]:
