@@ -165,9 +165,7 @@ def energy_rank(values: NDArray, share: float) -> int:
 
 
 def sequential_rank(values: NDArray, thresholds: NDArray) -> int:
-    """Return how many leading values exceed their thresholds before the first that does not.
-
-    At least 1, as in Algorithms 2 and 3.
+    """Return how many leading values exceed their thresholds before one does not; at least 1.
 
     Examples
     --------
@@ -275,6 +273,15 @@ class AdaptiveRank(BaseEstimator):
     -----
     The energy rule does not account for noise: of pure noise it returns several directions.
     The permutation rule always returns at least one.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> S, Y = rng.standard_normal((300, 5)), rng.standard_normal((300, 4))
+    >>> for X in (S, np.exp(2 * S)):
+    ...     print(AdaptiveRank().select(S.T @ Y / 300, scores=S, Y=Y, X=X, rng=rng).method)
+    permutation
+    energy
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -63,20 +63,13 @@ class _MaveTransformer(DirectionTransformer):
         """Return bases (s, d) of whitened x (n, s) for all d; x does not vary along ``null``."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Estimate the directions for every dimension and choose one of them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Predictors, n >= 3. A constant column gets zero loadings.
-        y : array-like of shape (n,) or (n, q)
-            Responses Y.
+        """Estimate the directions for every dimension from X (n, p), n >= 3, and y (n,) or (n, q).
 
         Raises
         ------
         ValueError
-            If X or y hold NaN or infinity, differ in length, have too few rows or no column that
-            varies; or if a parameter is out of range.
+            If no column of X or y varies, or one holds NaN or infinity; if a parameter is out of
+            range, or ``n_components`` exceeds ``max_dim`` or the rank of the columns kept.
         """
         self._validate_params()
         X, Y = self._check_complete(X, y, min_rows=3)
@@ -340,12 +333,11 @@ def _whitening(centred: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def distance_correlations(columns: NDArray, Y: NDArray) -> NDArray:
-    r"""Distance correlation of every column of X (n, p) with the whole of Y (n, q).
+    r"""Distance correlation of every column of X (n, p) with the whole of Y (n, q), shape (p,).
 
     The V-statistic of Székely, Rizzo and Bakirov (2007): with a, b the doubly centred
     distance matrices, :math:`\{\sum ab / (\sum a^2 \sum b^2)^{1/2}\}^{1/2}`. Only b is
-    formed: centring a projection, :math:`\sum ab` needs a uncentred, and
-    :math:`\sum a^2` follows from the row sums of a.
+    formed: :math:`\sum ab` needs a uncentred, and :math:`\sum a^2` follows from its row sums.
 
     Examples
     --------
@@ -375,12 +367,8 @@ def distance_correlations(columns: NDArray, Y: NDArray) -> NDArray:
 def indicator_responses(Y: NDArray) -> tuple[NDArray, NDArray]:
     r"""Return the indicators of Y (n, q), cut to 99 % of their variance, in two forms.
 
-    Returns
-    -------
-    working : ndarray of shape (n, k)
-        :math:`U \Sigma` of their singular value decomposition, the responses of the regressions.
-    smooth : ndarray of shape (n, N)
-        The indicators projected on the span of U, which cross-validation predicts.
+    The first is :math:`U \Sigma` (n, k) of their singular value decomposition, for the regressions;
+    the second their projection (n, N) on the span of U, which cross-validation predicts.
     """
     indicators = np.hstack([_indicators(y) for y in Y.T])
     n, n_columns = indicators.shape
@@ -519,9 +507,8 @@ def anchor_points(V: NDArray) -> NDArray:
     """Return the rows of V (n, c) at which gradients are estimated: about 100, well spread.
 
     All rows if n <= 100. Otherwise the first row left and its nearest neighbours, n // 100
-    points together, form a group; the member nearest to the group's centroid is an anchor;
-    and so on. A single row left over is dropped. A group of two is a tie that the R package
-    lets rounding decide (every group if 200 <= n < 300); here its first row wins.
+    points together, form a group, whose member nearest to its centroid is an anchor; and so on.
+    A single row left over is dropped. A group of two is a tie, which its first row wins.
     """
     n = len(V)
     if n <= 100:
