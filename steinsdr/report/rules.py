@@ -33,14 +33,7 @@ __all__ = [
 FEW_VALUES = 10  # distinct values up to which a column counts as discrete
 LARGE_SHARE = 0.2  # share of the rows that one value may hold
 COLLINEAR = 0.95  # share of a column's variance that the others may explain
-ROWS_PER_PREDICTOR = 5
-MANY_GAPS = 0.2  # share of the rows; those that are left may no longer stand for all
 SIGNIFICANT = 0.05  # permutation p-value above which a singular value counts as noise
-SLOPE = (0.15, 1.5)  # average diagonal of E[s x']; shrinkage alone leaves directions as they are
-UNEVEN = 0.5  # distance of E[s x'] from a multiple of the identity, over that multiple
-MEAN = 0.3  # largest mean of the score, in units of 1/sd
-LOOSE = 0.35  # bootstrap distance as a share of chance
-UNDETERMINED = 0.7  # the same, where nothing is known of the subspace
 TOGETHER = 0.97  # mean cosine after turning where singular values are two standard errors apart
 CLEAR = 2.0  # standard errors that make a difference clear
 RELEVANT = 0.03  # share of variance that makes a difference worth a remark
@@ -282,28 +275,19 @@ class Analysis:
 
 
 def _judge(analysis: Analysis) -> Verdict:
-    """Apply the rules of ``rules.toml`` to an analysis.
-
-    Not usable: the first singular value is no larger than under permuted responses, the reduced
-    predictors predict nothing, or resampled subspaces are nearly random. With care: any finding
-    about the data, the score, the rank, the stability or a better competitor. Usable: none.
-    """
+    """Apply the rules of ``rules.toml`` to an analysis."""
     text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
+    rules = tomllib.loads(text)
     facts = _fit_facts(analysis) | _data_facts(analysis) | _prediction_facts(analysis.comparison)
     facts |= _resampling_facts(analysis)
-    hopeless = facts["nothing_stands_out"] or facts["no_gain"] or facts["undetermined"]
-    facts["loadings_matter"] = analysis.bootstrap is not None and not hopeless
+    facts["hopeless"] = eval(rules["hopeless"], {}, facts)
     said = [
-        Finding(
-            rule.get("kind", rule["when"]),
-            rule["text"].format(**facts),
-            rule.get("advice", "").format(**facts),
-        )
-        for rule in tomllib.loads(text)["rule"]
-        if facts[rule["when"]]
+        Finding(*(rule.get(part, "").format(**facts) for part in Finding._fields))
+        for rule in rules["rule"]
+        if eval(rule["when"], {}, facts)
     ]
     findings = tuple(finding for finding in said if finding.advice)
-    level = "not usable" if hopeless else "with care" if findings else "usable"
+    level = "not usable" if facts["hopeless"] else "with care" if findings else "usable"
     return Verdict(level, tuple(s.text for s in said if not s.advice), findings)
 
 
@@ -313,54 +297,44 @@ def _count(number: int, thing: str) -> str:
 
 def _data_facts(analysis: Analysis) -> dict[str, Any]:
     table, predictors = analysis.table, analysis.predictors
-    (n, p), m = table.X.shape, len(table.X_unlabeled)
+    (n, p), q, m = table.X.shape, table.Y.shape[1], len(table.X_unlabeled)
     facts: dict[str, Any] = {
         "n": n,
         "p": p,
-        "size": f"{_count(n, 'row')}, {_count(p, 'predictor')}, "
-        + _count(table.Y.shape[1], "response"),
-        "few_rows": n < ROWS_PER_PREDICTOR * p,
-        "unused_rows": m and analysis.reduction.config == "sup",
+        "size": f"{_count(n, 'row')}, {_count(p, 'predictor')}, {_count(q, 'response')}",
+        "m": m,
         "unlabeled_rows": _count(m, "unlabeled row"),
+        "config": analysis.reduction.config,
+        "scale": analysis.reduction.scale_,
         "n_rows": table.n_rows,
         "n_dropped": table.n_dropped,
-        "many_gaps": table.n_dropped > MANY_GAPS * table.n_rows,
         "gaps": ", ".join(f"{name!r} ({k})" for name, k in list(table.gaps.items())[:3]),
     }
     for remark in ("discrete", "heavy", "collinear", "counter"):
         names = predictors.index[predictors["remarks"].str.contains(remark)]
         facts |= {remark: listed(names), f"n_{remark}": len(names)}
-    whitened = analysis.reduction.scale_ == "whiten"
-    facts["collinear_whitened"] = facts["collinear"] and whitened
-    facts["collinear_standardized"] = facts["collinear"] and not whitened
     return facts
 
 
 def _fit_facts(analysis: Analysis) -> dict[str, Any]:
     diagnostics, pvalues, r = analysis.diagnostics, analysis.pvalues, analysis.spectrum.rank
-    slope, uneven = diagnostics.slope, unevenness(diagnostics)
-    mean = float(np.abs(diagnostics.mean).max())
-    whiten_too = analysis.reduction.scale_ == "standardize" and uneven > UNEVEN
-    noise = pvalues[:r] > SIGNIFICANT
     relations = {
         "given": ", as asked for",
         "energy": f" {'holds' if r == 1 else 'hold'} 95% of the squared singular values",
         "permutation": f" {'rises' if r == 1 else 'rise'} above what permuted responses give",
     }
+    scaled = analysis.reduction.scale_ == "standardize"
     return {
         "r": r,
         "directions": _count(r, "direction"),
         "relation": relations[analysis.spectrum.method],
         "p_first": pvalues[0],
-        "n_noise": int(noise.sum()),
-        "nothing_stands_out": noise[0],
-        "something_stands_out": not noise[0],
-        "too_many": noise.any() and not noise[0],
-        "slope": slope,
-        "uneven": uneven,
-        "mean": mean,
-        "wrong_score": not SLOPE[0] <= slope <= SLOPE[1] or uneven > UNEVEN or mean > MEAN,
-        "whiten_too": " With correlated columns and enough rows, whiten." if whiten_too else "",
+        "noise": (pvalues[:r] > SIGNIFICANT).tolist(),
+        "n_noise": int((pvalues[:r] > SIGNIFICANT).sum()),
+        "slope": diagnostics.slope,
+        "uneven": unevenness(diagnostics),
+        "mean": float(np.abs(diagnostics.mean).max()),
+        "whiten_too": " With correlated columns and enough rows, whiten." if scaled else "",
     }
 
 
@@ -382,8 +356,8 @@ def _prediction_facts(comparison: Comparison) -> dict[str, Any]:
     gain, noise = comparison.difference("SteinSDR", "mean")
     return {
         "predicts_something": max(reduced, everything) >= SOMETHING,
-        "predicts_nothing": max(reduced, everything) < SOMETHING,
-        "no_gain": gain < noise,
+        "gain": gain,
+        "gain_error": noise,
         "r2_reduced": reduced,
         "share_reduced": shares[0],
         "share_all": shares[1],
@@ -397,7 +371,7 @@ def _prediction_facts(comparison: Comparison) -> dict[str, Any]:
 def _resampling_facts(analysis: Analysis) -> dict[str, Any]:
     resampled = analysis.bootstrap
     if resampled is None:
-        return dict.fromkeys(("can_move", "loose", "undetermined", "turning"), False)
+        return {"resampled": False, "chance": 0.0, "instability": 0.0, "turning": False}
     clear = (resampled.low > 0) | (resampled.high < 0)
     size = np.where(clear, np.abs(analysis.reduction.loadings_), 0.0).max(axis=1)
     order = np.argsort(-size, kind="stable")[:3]
@@ -406,16 +380,14 @@ def _resampling_facts(analysis: Analysis) -> dict[str, Any]:
     kept = resampled.cosines.mean(axis=0) / resampled.products.mean(axis=0)
     number = max(2, int((kept < TOGETHER).sum()))  # none turns alone
     *rest, last = (1 + np.sort(np.argsort(kept)[:number])).tolist()
-    loose = resampled.instability > LOOSE
     return {
-        "can_move": resampled.chance > 0,
+        "resampled": True,
+        "chance": resampled.chance,
         "instability": resampled.instability,
-        "loose": loose,
-        "undetermined": resampled.instability > UNDETERMINED,
         "n_clear": int(clear.sum()),
         "n_loadings": clear.size,
         "clearest": f", the largest of them those of {listed(largest)}" if largest else "",
-        "turning": not loose and len(kept) > 1 and kept.min() < TOGETHER,
+        "turning": len(kept) > 1 and kept.min() < TOGETHER,
         "mixed": f"{', '.join(map(str, rest))} and {last}",
         "span": "plane" if number == 2 else "space",
     }
