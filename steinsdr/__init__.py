@@ -9,6 +9,6 @@ draws it, :mod:`steinsdr.scores` estimates the score, :mod:`steinsdr.moments` th
 __version__ = "0.2.0"
 
 from .estimator import LabeledOnly, SteinSDR
-from .rank import AdaptiveRank, HardThreshold
+from .rank import AdaptiveRank, HardThreshold, SequentialRank
 
-__all__ = ["AdaptiveRank", "HardThreshold", "LabeledOnly", "SteinSDR", "__version__"]
+__all__ = ["AdaptiveRank", "HardThreshold", "LabeledOnly", "SequentialRank", "SteinSDR", "__version__"]

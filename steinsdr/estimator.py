@@ -1,9 +1,11 @@
-"""SteinSDR: score, cross-moment, singular vectors and rank, as a scikit-learn transformer."""
+"""SteinSDR: score, moment, singular vectors and rank, as a scikit-learn transformer."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -24,62 +26,110 @@ from ._base import (
     split_labeled,
     varying_columns,
 )
-from .moments import cross_moment
-from .rank import AdaptiveRank, DirectionTransformer, RankRule
+from .coordinates import Coordinates, learn_coordinates
+from .link import fit_link, is_linear, link_gradients
+from .moments import AugmentedMoment, EfficientMoment, cross_moment, fourier_weights
+from .rank import AdaptiveRank, DirectionTransformer, RankRule, SequentialRank, tail_check
 from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
 
 __all__ = ["LabeledOnly", "SteinSDR"]
 
 CONFIGS = ("sup", "split", "full")
+_PAPER: dict[str, Any] = {
+    "augment": None,
+    "weights": None,
+    "scale": "sd",
+    "center": False,
+    "pca": None,
+    "config": "sup",
+    "rank": "adaptive",
+}
 _SCORES = {"tikhonov": TikhonovScore, "denoising": DenoisingScore}
+_RANKS = {"sequential": SequentialRank, "adaptive": AdaptiveRank}
 _MEAN_LIMIT = 0.5  # of the mean's part in the cross-moment, against the largest singular value
 _UNITS_LIMIT = 10.0
+_CHUNK_ROWS = 20_000
+_LARGE_GROUP = 20  # rows a column that a group needs for a score of its own
 
 
 class SteinSDR(DirectionTransformer):
     r"""Sufficient dimension reduction via the generalized Stein's lemma.
 
-    For :math:`y = \mathcal F(B^\top x) + \varepsilon` with responses in :math:`\mathbb R^q`, the
-    cross-moment :math:`M = E\{s(x) y^\top\}` with the score :math:`s = -\nabla \log p` of x has
-    columns in the span of B (Lemma 1). The estimate is the span of the top left singular vectors of
-    :math:`\hat M = n_\ell^{-1} \sum_i \hat s(x_i) y_i^\top`.
+    For :math:`y = \mathcal F(B^\top x) + \varepsilon` with responses in :math:`\mathbb R^q` and the
+    score :math:`s = -\nabla \log p` of x, the moment :math:`M = E\{s(x) y^\top\}` has columns in the
+    span of B (Lemma 1), and so has, for every weight w and every fit :math:`\hat f`,
+
+    .. math:: M_w = E\{w \nabla \hat f^\top\} + E[\{w s - \nabla w\}\{y - \hat f(x)\}^\top]
+        = E\{w \nabla f(B^\top x)^\top\}.
+
+    The estimate is the span of the top left singular vectors of the sample moment. The defaults use
+    a fit and the most efficient weights. The paper's estimator is
+    :meth:`SteinSDR.paper`.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Dimension r, at most min(p, q): with one response at most one direction is
-        identifiable. "auto" selects it with ``rank``.
-    score : {"tikhonov", "denoising"} or object, default="tikhonov"
-        Score estimator with its default settings, or any object with ``fit(X)`` and
-        ``evaluate(X)``, for example ``TikhonovScore(lam=1e-5)``; it is cloned, not modified. The
-        defaults are the paper's, for about a hundred columns; with ten or fewer use
-        :class:`steinsdr.scores.TikhonovScoreCV`.
-    config : {"sup", "split", "full"}, default="sup"
-        Where the score is learned: labeled rows, unlabeled rows, or both. The cross-moment
-        always uses the labeled rows. The paper recommends "sup" with the Tikhonov and "split"
-        with the denoising score.
-    rank : "adaptive" or object, default="adaptive"
-        Rank rule for ``n_components="auto"``: Algorithm 2 with its defaults, or an object such
-        as ``AdaptiveRank(max_rank=5)`` or ``HardThreshold(0.3)``.
-    center : bool, default=False
-        Centre the responses first. The lemma holds either way and the paper does not. Without
-        it the responses' mean adds noise, little with "sup", whose scores average nearly
-        zero, much with "split" and "full"; a warning says when it does.
+        Dimension r. "auto" selects it with ``rank``. Without weights at most min(p, q) directions
+        are identifiable.
+    score_estimator : {"tikhonov", "denoising"} or object, default="tikhonov"
+        Score estimator, or any object with ``fit(X)`` and ``evaluate(X)``, for example
+        ``TikhonovScore(lam=1e-5)``; it is cloned, not modified. By name, the Tikhonov score has
+        :math:`\lambda = 10^{-2}/p`, or the paper's 1e-4 with the paper's moment. As the columns are
+        scaled before, a parameter ``standardize`` of the estimator is set to False.
+    config : {"auto", "sup", "split", "full"}, default="auto"
+        Where the score is learned: labeled rows, unlabeled rows, or both. The moment always uses
+        the labeled rows. "auto" is "full" if there are unlabeled rows and the tails are heavy, and
+        else "sup"; ``config_`` and ``config_reason_`` tell.
+    augment : {"auto", "ridge", "kernel"}, regressor or None, default="auto"
+        The fit :math:`\hat f`: ridge regression with a penalty per response by leave-one-out,
+        kernel ridge regression (:class:`steinsdr.link.KernelLink`), a regressor with a method
+        ``gradient`` or else numerical gradients, or none. "auto" is ridge unless the kernel fit
+        predicts left-out rows clearly better (:func:`steinsdr.link.fit_link`).
+    weights : {"auto", "efficient", "fourier"}, callable or None, default="auto"
+        Weights w. "auto" is "efficient" from two labeled rows a column on, and None with fewer,
+        where the first pass is too poor to weigh by. "efficient": the gradients of a fit of the responses on the indices of a first
+        pass (:class:`steinsdr.moments.EfficientMoment`). "fourier": 1, :math:`t_j` and waves of the
+        indices (:func:`steinsdr.moments.fourier_weights`). A callable maps X (n, p) to values
+        (n, m) and gradients (n, p, m). None is w = 1.
+    scale : {"auto", "robust", "sd"}, default="auto"
+        Units of the columns, in which the singular vectors are taken: interquartile range,
+        standard deviation, or the former if tails are heavy. With ``augment=None, weights=None,
+        scale="sd"`` the units are those of the score alone, and the singular vectors those of the
+        raw columns, as in the paper.
+    center : bool, default=True
+        Centre the responses. The lemma holds either way; the paper does not.
+    pca : None, "auto" or int, default="auto"
+        Leading principal components of all rows to which x is reduced first, not whitened. "auto"
+        does so if the columns are strongly correlated (:func:`steinsdr.coordinates.learn_coordinates`).
+    separate : bool or "auto", default="auto"
+        With ``groups``: a score for each group rather than one shape for all. "auto" does so if
+        the smallest group has 20 rows a column.
+    rank : {"sequential", "adaptive"} or object, default="sequential"
+        Rank rule for ``n_components="auto"``: the sequential test
+        (:class:`steinsdr.rank.SequentialRank`), Algorithm 2, or an object such as
+        ``HardThreshold(0.3)``.
+    max_rows : int, default=10_000
+        Rows from which units, score and fits are learned; of more rows a random subset. The moment
+        is a mean over all rows, in chunks, so that the cost is linear in n.
     random_state : int, RandomState or None, default=None
-        Permutations of the rank rule, and the score if given by name.
+        Subsets of rows, the rank rule's draws, and the score if given by name.
 
     Attributes
     ----------
     components_ : ndarray of shape (r, p)
         Orthonormal rows that span the estimated central subspace, in the raw scale of X.
-    singular_values_ : ndarray of shape (min(p, q),)
-        All singular values of the cross-moment.
-    cross_moment_ : ndarray of shape (p, q)
-        :math:`\hat M`.
-    scores_ : ndarray of shape (n_l, p)
-        :math:`\hat s(x_i)` at the labeled rows.
-    score_estimator_ : object
-        The fitted score estimator.
+    singular_values_ : ndarray of shape (k,)
+        Singular values of the moment.
+    cross_moment_ : ndarray of shape (p', k)
+        The moment, in the coordinates ``coordinates_``.
+    scores_ : ndarray of shape (m, p')
+        :math:`\hat s(x_i)` at the labeled rows, or at the subset of ``max_rows``.
+    score_estimator_, link_ : object
+        The fitted score estimator and the fit :math:`\hat f` (None without).
+    coordinates_ : Coordinates or None
+        Units and components; None for the paper's moment.
+    config_, config_reason_ : str
+        Where the score was learned, and why.
     n_components_ : int
         Dimension used.
     rank_ : RankSelection or None
@@ -89,11 +139,11 @@ class SteinSDR(DirectionTransformer):
 
     Notes
     -----
-    The mean gradient of every link is all the method sees. A link that is even in a symmetric
-    index is invisible, and q responses show at most q directions. Covariates must be continuous.
-    Responses in different units should be standardized first: singular values weigh them. So
-    should covariates (``StandardScaler`` in a pipeline): the score of a column in small units is
-    large, and the leading directions follow it. A warning says when spreads differ tenfold.
+    Covariates must be continuous; categorical ones go into ``groups``. Without weights the mean
+    gradient of every link is all that the method sees, so that a link that is even in a symmetric
+    index is invisible and q responses show at most q directions. The default sees such links if the
+    kernel fit does, which takes several rows a column. Responses in different units should be
+    standardized first: singular values weigh them.
 
     Examples
     --------
@@ -108,29 +158,72 @@ class SteinSDR(DirectionTransformer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DirectionTransformer._parameter_constraints,
-        "score": [StrOptions(set(_SCORES)), InstanceWith(["fit", "evaluate"])],
-        "config": [StrOptions(set(CONFIGS))],
+        "score_estimator": [StrOptions(set(_SCORES)), InstanceWith(["fit", "evaluate"])],
+        "config": [StrOptions({"auto", *CONFIGS})],
+        "augment": [
+            StrOptions({"auto", "ridge", "kernel"}),
+            InstanceWith(["fit", "predict"]),
+            None,
+        ],
+        "weights": [StrOptions({"auto", "efficient", "fourier"}), callable, None],
+        "scale": [StrOptions({"auto", "robust", "sd"})],
         "center": ["boolean"],
+        "pca": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
+        "separate": [StrOptions({"auto"}), "boolean"],
+        "rank": [StrOptions(set(_RANKS)), InstanceWith("select")],
+        "max_rows": [Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
         self,
         n_components: int | Literal["auto"] = "auto",
         *,
-        score: str | ScoreEstimator = "tikhonov",
-        config: str = "sup",
-        rank: str | RankRule = "adaptive",
-        center: bool = False,
+        score_estimator: str | ScoreEstimator = "tikhonov",
+        config: str = "auto",
+        augment: Any = "auto",
+        weights: str | Callable[[NDArray], tuple[NDArray, NDArray]] | None = "auto",
+        scale: str = "auto",
+        center: bool = True,
+        pca: int | Literal["auto"] | None = "auto",
+        separate: bool | Literal["auto"] = "auto",
+        rank: str | RankRule = "sequential",
+        max_rows: int = 10_000,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
-        self.score = score
+        self.score_estimator = score_estimator
         self.config = config
-        self.rank = rank
+        self.augment = augment
+        self.weights = weights
+        self.scale = scale
         self.center = center
+        self.pca = pca
+        self.separate = separate
+        self.rank = rank
+        self.max_rows = max_rows
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, X_unlabeled: ArrayLike | None = None) -> Self:
+    @classmethod
+    def paper(cls, n_components: int | Literal["auto"] = "auto", **settings: Any) -> Self:
+        """Return the paper's estimator: TRE-sup with Algorithm 2, unless ``settings`` say otherwise.
+
+        It is ``SteinSDR(augment=None, weights=None, scale="sd", center=False, pca=None,
+        config="sup", rank="adaptive")``.
+
+        Examples
+        --------
+        >>> SteinSDR.paper(3, config="split").get_params()["center"]
+        False
+        """
+        return cls(n_components, **{**_PAPER, **settings})
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_unlabeled: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Estimate the central subspace.
 
         Parameters
@@ -143,6 +236,12 @@ class SteinSDR(DirectionTransformer):
             Further covariates without responses; with ``config="sup"`` they take no part. The
             earlier steps of a pipeline do not see them unless it was told so (``transform_input``
             of ``Pipeline``); rows of NaN in ``y`` need no telling.
+        groups : array-like of shape (n,), optional
+            A categorical covariate, numbers or text. The directions are those of the partial
+            central subspace: y depends on x, given the group g, through the same
+            :math:`B^\top x` in all groups. x and y are centred within groups, and the score is that
+            of x given g: one shape for all groups, which differ in their means, or ``separate``
+            ones. Not with ``X_unlabeled``.
         """
         self._validate_params()
         check_numeric_columns(X, "X")
@@ -151,40 +250,217 @@ class SteinSDR(DirectionTransformer):
         has_label = split_labeled(responses)
         if has_label.sum() < 2:
             raise ValueError(f"y has {has_label.sum()} labeled row(s); at least 2 are needed.")
+        codes = np.zeros(len(points), dtype=int)
+        if groups is not None:
+            points, responses, codes = self._within_groups(points, responses, groups, X_unlabeled)
         labeled, responses = points[has_label], responses[has_label]
         unlabeled = self._unlabeled(points[~has_label], X_unlabeled)
         if not varying_columns(responses).any():
             raise ValueError("y: every response is constant; at least one must vary.")
-        limit = min(points.shape[1], responses.shape[1])
+        limit = points.shape[1] if self.weights is not None else min(points.shape[1], responses.shape[1])
         if self.n_components != "auto" and self.n_components > limit:
             raise ValueError(
                 f"n_components={self.n_components} but X has {points.shape[1]} column(s) and y has "
-                f"{responses.shape[1]}; at most min(p, q) = {limit} direction(s) are identifiable "
-                "from first moments."
+                f"{responses.shape[1]}; at most {limit} direction(s) are identifiable"
+                f"{' from first moments' if self.weights is None else ''}."
             )
-        if self.center:
-            responses = responses - responses.mean(axis=0)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        self._choose_config(labeled, unlabeled)
+        if self._is_paper() and groups is None:
+            self._fit_paper(labeled, unlabeled, responses, limit, rng)
+        else:
+            pilot = _subset(len(labeled), self.max_rows, rng)
+            others = _subset(len(unlabeled), self.max_rows - len(pilot), rng)
+            if self.config_ == "split":
+                others = _subset(len(unlabeled), self.max_rows, rng)
+            rows = np.r_[np.flatnonzero(has_label)[pilot], np.flatnonzero(~has_label)]
+            known = np.r_[codes[rows], np.zeros(len(unlabeled), dtype=int)]
+            known = known[np.r_[: len(pilot), len(pilot) + others]]
+            moment = self._learn(labeled[pilot], responses[pilot], unlabeled[others], known, rng)
+            if len(pilot) < len(labeled):
+                blocks = (slice(i, i + _CHUNK_ROWS) for i in range(0, len(labeled), _CHUNK_ROWS))
+                sums = [
+                    self._block_sum(moment, labeled[b], responses[b], codes[has_label][b])
+                    for b in blocks
+                ]
+                self.cross_moment_ = sum(sums) / len(labeled)
+            self._set_directions()
+        for message in self._warnings(labeled, responses):
+            warnings.warn(message, stacklevel=2)
+        return self
 
+    def _is_paper(self) -> bool:
+        """Return whether the moment is the paper's, whose coordinates are the raw columns."""
+        plain = self.augment is None and self.weights is None and self.pca is None
+        return plain and self.scale == "sd"
+
+    def _choose_config(self, labeled: NDArray, unlabeled: NDArray) -> None:
+        """Set ``config_`` and ``config_reason_``."""
+        self.config_, self.config_reason_ = self.config, "given"
+        if self.config != "auto":
+            return
+        if not len(unlabeled):
+            self.config_, self.config_reason_ = "sup", "there are no unlabeled rows"
+        elif tail_check(labeled).heavy:
+            self.config_ = "full"
+            self.config_reason_ = "tails are heavy, and unlabeled rows make units and score sharper"
+        else:
+            self.config_ = "sup"
+            self.config_reason_ = "tails are light: the labeled rows' own score adds less noise"
+
+    def _within_groups(
+        self, points: NDArray, responses: NDArray, groups: ArrayLike, X_unlabeled: Any
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """Return X and Y centred within groups, and each row's group as a number."""
+        if X_unlabeled is not None:
+            raise ValueError(
+                "groups with X_unlabeled: the groups of those rows are not known; pass them as rows "
+                "of X whose y is NaN."
+            )
+        labels = np.asarray(groups)
+        if labels.shape != (len(points),):
+            raise ValueError(f"groups has shape {labels.shape}; expected ({len(points)},).")
+        has_label = split_labeled(responses)
+        names, codes = np.unique(labels.astype(str), return_inverse=True)
+        points, responses = points.copy(), responses.copy()
+        for code, name in enumerate(names):
+            rows = codes == code
+            if (rows & has_label).sum() < 2:
+                raise ValueError(
+                    f"groups: {name!r} has {(rows & has_label).sum()} labeled row(s); at least 2 "
+                    "are needed. Merge small groups."
+                )
+            points[rows] -= points[rows].mean(axis=0)
+            responses[rows] -= responses[rows & has_label].mean(axis=0)
+        return points, responses, codes
+
+    def _fit_paper(
+        self, labeled: NDArray, unlabeled: NDArray, Y: NDArray, limit: int, rng: np.random.Generator
+    ) -> None:
+        """Estimate as in the paper: the cross-moment of scores and responses."""
         parts = {"sup": [labeled], "split": [unlabeled], "full": [labeled, unlabeled]}
-        train = np.vstack(parts[self.config])
-        self.scores_ = self._labeled_scores(labeled, train, seed=int(rng.integers(2**31)))
-        self.cross_moment_ = cross_moment(self.scores_, responses)
-        U, self.singular_values_, Vt = np.linalg.svd(self.cross_moment_, full_matrices=False)
+        train = np.vstack(parts[self.config_])
+        if self.center:
+            Y = Y - Y.mean(axis=0)
+        self.coordinates_, self.link_ = None, None
+        check_not_constant(train, "X", getattr(self, "feature_names_in_", None))
+        estimator = self._new_score(None, seed=int(rng.integers(2**31)))
+        self.scores_ = self._labeled_scores(estimator, labeled, train)
+        self.cross_moment_ = cross_moment(self.scores_, Y)
         self.n_components_ = self._select_dimension(
-            AdaptiveRank() if isinstance(self.rank, str) else self.rank,
+            self._rule(),
             self.cross_moment_,
             limit=limit,
             scores=self.scores_,
-            Y=responses,
-            X=labeled if self.config == "sup" else np.vstack([labeled, unlabeled]),
+            Y=Y,
+            X=labeled if self.config_ == "sup" else np.vstack([labeled, unlabeled]),
             rng=rng,
         )
+        self._set_directions()
+
+    def _learn(
+        self,
+        X: NDArray,
+        Y: NDArray,
+        unlabeled: NDArray,
+        codes: NDArray,
+        rng: np.random.Generator,
+    ) -> AugmentedMoment | EfficientMoment:
+        """Learn coordinates, score, fit and rank; set the moment of these rows and return its form."""
+        seeds = [int(seed) for seed in rng.integers(2**31, size=3)]
+        everything = X if self.config_ == "sup" else np.vstack([X, unlabeled])
+        check_not_constant(everything, "X", getattr(self, "feature_names_in_", None))
+        given = 1 if self.n_components == "auto" else int(self.n_components)
+        self.coordinates_ = learn_coordinates(everything, self.scale, self.pca, X, Y, given)
+        self._mean = Y.mean(axis=0) if self.center else np.zeros(Y.shape[1])
+        Z, Y = self.coordinates_.map(X), Y - self._mean
+        train = self.coordinates_.map(unlabeled if self.config_ == "split" else everything)
+        groups = codes[len(X) :] if self.config_ == "split" else codes[: len(everything)]
+        sizes = np.bincount(groups)
+        separate = self.separate
+        if separate == "auto":
+            separate = len(sizes) > 1 and sizes.min() >= _LARGE_GROUP * Z.shape[1]
+        estimator = self._new_score(Z.shape[1], seed=seeds[0])
+        if separate and len(sizes) > 1:
+            estimator = _SeparateScores(estimator)
+            self.score_estimator_ = estimator.fit(train, groups)
+            self.scores_ = S = estimator.evaluate(Z, codes[: len(X)])
+        else:
+            self.scores_ = S = self._labeled_scores(estimator, Z, train)
+
+        q = Y.shape[1]
+        self.link_ = None
+        if self.augment is not None:
+            nonlinear = self.n_components != "auto" and given > q
+            self.link_ = fit_link(self.augment, Z, Y, seeds[1], nonlinear=nonlinear)
+        linear = self.link_ is None or is_linear(self.link_)
+        first = AugmentedMoment(self.link_)
+        start = _mean_over(first, Z, S, Y)
+        outer = None if linear else _outer_product(self.link_, Z)
+        self.n_components_ = r = self._select_dimension(
+            self._rule(), cross_moment(S, Y), limit=min(Z.shape[1], q), scores=S, Y=Y, X=Z, rng=rng
+        )
+        directions = _leading(start if outer is None else outer, r)
+        weights = self.weights
+        if isinstance(weights, str) and weights == "auto":
+            weights = "efficient" if len(Z) >= 2 * Z.shape[1] or r > q else None
+        if weights is None:
+            moment: AugmentedMoment | EfficientMoment = first
+        elif isinstance(weights, str) and weights == "efficient":
+            moment = EfficientMoment(directions, Z, Y, seeds[2])
+            if not linear:  # the start is not root-n consistent, so one step is not enough
+                directions = _leading(_mean_over(moment, Z, S, Y), r)
+                moment = EfficientMoment(directions, Z, Y, seeds[2])
+        elif isinstance(weights, str):
+            moment = AugmentedMoment(self.link_, fourier_weights(Z, directions))
+        else:
+            moment = AugmentedMoment(self.link_, self._own_weights(weights))
+        self.cross_moment_ = _mean_over(moment, Z, S, Y)
+        return moment
+
+    def _block_sum(self, moment: Any, X: NDArray, Y: NDArray, codes: NDArray) -> NDArray:
+        """Return the sum over some rows whose mean over all rows is the moment."""
+        Z = self.coordinates_.map(X)
+        gradients, C = moment.parts(Z, Y - self._mean)
+        separate = isinstance(self.score_estimator_, _SeparateScores)
+        return gradients + self.score_estimator_.evaluate(Z, *([codes] * separate)).T @ C
+
+    def _set_directions(self) -> None:
+        """Set singular values and components from the moment."""
+        U, self.singular_values_, Vt = np.linalg.svd(self.cross_moment_, full_matrices=False)
         # Signs fixed by the largest loading, so that equal fits look equal.
-        self.components_ = svd_flip(U, Vt)[0].T[: self.n_components_]
-        for message in self._warnings(train, responses):
-            warnings.warn(message, stacklevel=2)
-        return self
+        directions = svd_flip(U, Vt)[0][:, : self.n_components_]
+        if self.coordinates_ is not None:
+            raw = np.linalg.qr(self.coordinates_.raw(directions))[0]
+            directions = svd_flip(raw, np.zeros((raw.shape[1], 1)))[0]
+        self.components_ = directions.T
+
+    def _rule(self) -> RankRule:
+        return _RANKS[self.rank]() if isinstance(self.rank, str) else self.rank
+
+    def _own_weights(self, function: Callable[..., Any]) -> Callable[[NDArray], Any]:
+        """Return the user's weights as functions of the coordinates."""
+        coordinates = self.coordinates_
+
+        def weights(Z: NDArray) -> tuple[NDArray, NDArray]:
+            lifted = Z if coordinates.basis is None else Z @ coordinates.basis.T
+            values, gradients = function(lifted * coordinates.unit + coordinates.shift)
+            values = check_matrix(values, "the values of weights")
+            gradients = np.asarray(gradients, dtype=float)
+            n, p, m = len(Z), len(coordinates.unit), values.shape[1]
+            if len(values) != n or gradients.shape != (n, p, m):
+                raise ValueError(
+                    f"weights returned arrays of shape {values.shape} and {gradients.shape} for "
+                    f"{n} points; expected ({n}, m) and ({n}, {p}, m)."
+                )
+            if not np.isfinite(gradients).all():
+                raise ValueError("the gradients of weights are not finite.")
+            gradients = gradients * coordinates.unit[:, None]
+            if coordinates.basis is not None:
+                gradients = np.einsum("pk,npm->nkm", coordinates.basis, gradients)
+            return values, gradients
+
+        return weights
 
     def _unlabeled(self, points: NDArray, X_unlabeled: ArrayLike | None) -> NDArray:
         """Return all covariates without responses, those of X first."""
@@ -195,57 +471,66 @@ class SteinSDR(DirectionTransformer):
             except ValueError as error:
                 raise ValueError(f"X_unlabeled: {error}") from error
             points = np.vstack([points, extra])
-        if self.config != "sup" and not len(points):
+        if self.config in ("split", "full") and not len(points):
             raise ValueError(
                 f"config={self.config!r} needs unlabeled rows, and there are none: pass "
                 "X_unlabeled, or rows of y that are all NaN."
             )
         return points
 
-    def _labeled_scores(self, labeled: NDArray, train: NDArray, *, seed: int) -> NDArray:
-        """Learn the score from ``train`` and return it at the labeled rows, (n_l, p)."""
-        check_not_constant(train, "X", getattr(self, "feature_names_in_", None))
-        if isinstance(self.score, str):
-            estimator: Any = _SCORES[self.score](random_state=seed)
+    def _new_score(self, n_columns: int | None, seed: int) -> Any:
+        """Return an unfitted score estimator; with ``n_columns`` for columns that are scaled."""
+        if isinstance(self.score_estimator, str):
+            estimator: Any = _SCORES[self.score_estimator](random_state=seed)
+            if n_columns is not None and self.score_estimator == "tikhonov":
+                # The solver's error is far below that of the estimate.
+                estimator.set_params(lam=1e-2 / n_columns, tol=1e-3)
         else:
-            estimator = clone(self.score, safe=False)
+            estimator = clone(self.score_estimator, safe=False)
+        if n_columns is not None and hasattr(estimator, "standardize"):
+            estimator.standardize = False
+        return estimator
+
+    def _labeled_scores(self, estimator: Any, labeled: NDArray, train: NDArray) -> NDArray:
+        """Learn the score from ``train`` and return it at the labeled rows, (n_l, p)."""
         self.score_estimator_ = estimator.fit(train)
-        known = None if self.config == "split" else getattr(estimator, "train_scores_", None)
+        known = None if self.config_ == "split" else getattr(estimator, "train_scores_", None)
         scores = estimator.evaluate(labeled) if known is None else known[: len(labeled)]
         scores = check_matrix(scores, "the score estimator's output", n_columns=labeled.shape[1])
         if len(scores) != len(labeled):
             raise ValueError(
-                f"score returned {len(scores)} rows for {len(labeled)} points; they must match."
+                f"score_estimator returned {len(scores)} rows for {len(labeled)} points; they must "
+                "match."
             )
         return scores
 
     def _warnings(self, train: NDArray, Y: NDArray) -> Iterator[str]:
         """Name what the cross-moment of this fit may show in place of directions."""
-        if _units_differ(train):
+        if self.coordinates_ is None and _units_differ(train):
             yield (
                 "X: the spreads of the columns differ by more than a factor of "
                 f"{_UNITS_LIMIT:.0f}, and directions follow the smallest. Standardize the columns "
-                "first, for example with a StandardScaler in a pipeline, unless the units are "
-                "meant."
+                'first, or use scale="auto", unless the units are meant.'
             )
-        # The part of the responses' mean is zero for the true score. Its rank is one.
-        mean_part = np.outer(self.scores_.mean(axis=0), Y.mean(axis=0))
-        size, rest = (
-            np.linalg.norm(mean_part),
-            np.linalg.norm(self.cross_moment_ - mean_part, ord=2),
-        )
-        if size > _MEAN_LIMIT * rest:
-            yield (
-                f"y: the mean of the responses adds {size:.2g} to a cross-moment whose largest "
-                f"singular value is {rest:.2g} without it. What it adds is noise; pass center=True."
-            )
+        if self.coordinates_ is None and not self.center:
+            # The part of the responses' mean is zero for the true score. Its rank is one.
+            mean_part = np.outer(self.scores_.mean(axis=0), Y.mean(axis=0))
+            size = np.linalg.norm(mean_part)
+            rest = np.linalg.norm(self.cross_moment_ - mean_part, ord=2)
+            if size > _MEAN_LIMIT * rest:
+                yield (
+                    f"y: the mean of the responses adds {size:.2g} to a cross-moment whose largest "
+                    f"singular value is {rest:.2g} without it. What it adds is noise; pass "
+                    "center=True."
+                )
         # A user's own rule may have no thresholds.
         thresholds = getattr(self.rank_, "thresholds", None)
-        if thresholds is not None and self.singular_values_[0] <= thresholds[0]:
+        values = getattr(self.rank_, "singular_values", None)
+        if thresholds is not None and values[0] <= thresholds[0]:
             yield (
-                f"rank: no direction stands out, the largest singular value is "
-                f"{self.singular_values_[0]:.2g} and its threshold {thresholds[0]:.2g}. One "
-                "direction is kept all the same; do not trust it."
+                f"rank: no direction stands out, the largest singular value is {values[0]:.2g} and "
+                f"its threshold {thresholds[0]:.2g}. One direction is kept all the same; do not "
+                "trust it."
             )
         # With as many directions as responses all are kept, whatever their units.
         if self.n_components_ < Y.shape[1] and _units_differ(Y):
@@ -254,6 +539,51 @@ class SteinSDR(DirectionTransformer):
                 f"{_UNITS_LIMIT:.0f}, and directions follow the largest. Standardize y first, "
                 "unless the units are meant."
             )
+
+
+class _SeparateScores:
+    """One score estimator for each group."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: NDArray, codes: NDArray) -> Self:
+        """Fit a copy to the rows of each group."""
+        groups = range(int(codes.max()) + 1)
+        self.fitted_ = [clone(self.estimator, safe=False).fit(X[codes == g]) for g in groups]
+        return self
+
+    def evaluate(self, X: NDArray, codes: NDArray) -> NDArray:
+        """Return each row's score in its group."""
+        scores = np.empty_like(X)
+        for group, estimator in enumerate(self.fitted_):
+            if (codes == group).any():
+                scores[codes == group] = estimator.evaluate(X[codes == group])
+        return scores
+
+
+def _subset(n: int, most: int, rng: np.random.Generator) -> NDArray:
+    """Return at most so many of n rows, in order; random numbers are drawn only if it must be."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(rng.choice(n, size=max(0, most), replace=False))
+
+
+def _mean_over(moment: Any, Z: NDArray, S: NDArray, Y: NDArray) -> NDArray:
+    """Return the moment of these rows."""
+    gradients, C = moment.parts(Z, Y)
+    return (gradients + S.T @ C) / len(Z)
+
+
+def _leading(matrix: NDArray, r: int) -> NDArray:
+    """Return the r leading left singular vectors, fewer if there are fewer."""
+    return np.linalg.svd(matrix, full_matrices=False)[0][:, :r]
+
+
+def _outer_product(link: Any, Z: NDArray) -> NDArray:
+    """Return a matrix whose left singular vectors are those of the gradients' outer product."""
+    gradients = link_gradients(link, Z)
+    return np.tensordot(gradients, gradients, axes=([0, 2], [0, 2]))
 
 
 def _units_differ(X: NDArray) -> bool:

@@ -1,4 +1,8 @@
-r"""Kernel ridge regression that knows its gradient, a fit of :math:`E(y \mid x)`."""
+r"""Fits of :math:`f(x) = E(y \mid x)` and their gradients, for the augmented moment.
+
+:func:`fit_link` makes the fit, :func:`link_gradients` gives :math:`\nabla \hat f(x_i)` of any
+regressor, and :class:`KernelLink` is a kernel ridge regression with closed forms for both.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,116 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-__all__ = ["KernelLink"]
+__all__ = ["KernelLink", "fit_link", "is_linear", "link_gradients"]
 
+RIDGE_PENALTIES = np.logspace(-4, 2, 25)  # per row, as the columns have unit scale
+POOLED = 0.1  # weight of all responses' leave-one-out error in the choice for one of them
+GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this share of ridge's
 PENALTIES = np.logspace(-6, 1, 15)
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
 CHUNK = 1 << 22  # entries of a kernel matrix held at once
+
+
+def fit_link(augment: Any, X: NDArray, Y: NDArray, seed: int, *, nonlinear: bool = False) -> Any:
+    r"""Return a regressor fitted to X (n, p), in comparable units, and Y (n, q).
+
+    Parameters
+    ----------
+    augment : {"auto", "ridge", "kernel"} or regressor
+        "ridge" has a penalty per response, by the leave-one-out error of that response plus a tenth
+        of the mean over all of them, which steadies the choice. "kernel" is :class:`KernelLink`. "auto" is the kernel fit if it predicts left-out rows clearly better: if the ratio of its
+        error to that of ridge, at most 1 a response, averages below 0.9. A regressor is cloned.
+    seed : int
+        Of the kernel's subset of rows.
+    nonlinear : bool, default=False
+        Whether "auto" must not be linear, because more directions are wanted than a linear fit has.
+
+    Raises
+    ------
+    ValueError
+        If a regressor's predictions do not have the shape of Y or are not finite.
+    """
+    if augment not in ("auto", "ridge", "kernel"):
+        link = clone(augment, safe=False).fit(X, Y[:, 0] if Y.shape[1] == 1 else Y)
+        fitted = np.asarray(link.predict(X), dtype=float)
+        if fitted.size != Y.size or not np.isfinite(fitted).all():
+            raise ValueError(
+                f"augment: {link!r} predicts an array of shape {fitted.shape} with "
+                f"{np.isfinite(fitted).sum()} finite values; expected {Y.shape}, all finite."
+            )
+        return link
+    if augment == "kernel":
+        return KernelLink(random_state=seed).fit(X, Y)
+    ridge, errors = _ridge(X, Y)
+    # With fewer rows than twice the columns a kernel fit is no better than linear.
+    if augment == "ridge" or (len(X) < 2 * X.shape[1] and not nonlinear):
+        return ridge
+    kernel = KernelLink(widths=(1.0,), random_state=seed).fit(X, Y)
+    # One response with heavy tails must not decide, hence ratios, and none above one.
+    ratios = np.divide(kernel.errors_, errors, out=np.ones_like(errors), where=errors > 0)
+    return kernel if nonlinear or np.minimum(ratios, 1.0).mean() < GAIN else ridge
+
+
+def _ridge(X: NDArray, Y: NDArray) -> tuple[Ridge, NDArray]:
+    """Return the ridge regression and its leave-one-out errors (q,)."""
+    penalties = len(X) * RIDGE_PENALTIES
+    path = RidgeCV(alphas=penalties, store_cv_results=True).fit(X, Y)
+    errors = path.cv_results_.reshape(len(X), Y.shape[1], -1).mean(axis=0)  # (q, penalties)
+    relative = errors / np.maximum(errors.max(axis=1, keepdims=True), np.finfo(float).tiny)
+    chosen = np.argmin(relative + POOLED * relative.mean(axis=0), axis=1)
+    return Ridge(alpha=penalties[chosen]).fit(X, Y), errors[np.arange(len(errors)), chosen]
+
+
+def is_linear(link: Any) -> bool:
+    """Return whether the gradient of a fitted regressor is its coefficients."""
+    return hasattr(link, "coef_") and not hasattr(link, "gradient")
+
+
+def link_gradients(link: Any, X: NDArray) -> NDArray:
+    r"""Return :math:`\nabla \hat f(x_i)`, shape (n, p, q), of a fitted regressor.
+
+    It is the regressor's method ``gradient`` where there is one, its coefficients if it is
+    linear, and else central differences of its predictions.
+
+    Examples
+    --------
+    The gradient of a linear fit is its coefficients, and differences find them too:
+
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.standard_normal((50, 3)), rng.standard_normal((50, 2))
+    >>> link = fit_link("ridge", X, Y, 0)
+    >>> differences = np.stack([_difference(link, X, j) for j in range(3)], axis=1)
+    >>> bool(np.allclose(link_gradients(link, X), differences))
+    True
+    """
+    n, p = X.shape
+    if hasattr(link, "gradient"):
+        gradient = np.asarray(link.gradient(X), dtype=float)
+        if gradient.shape[:2] != (n, p) or not np.isfinite(gradient).all():
+            raise ValueError(
+                f"augment: the gradient of {link!r} has shape {gradient.shape}, or values that are "
+                f"not finite; expected finite values of shape ({n}, {p}, q)."
+            )
+        return gradient.reshape(n, p, -1)
+    if is_linear(link):
+        coefficients = np.atleast_2d(link.coef_).T
+        return np.broadcast_to(coefficients, (n, *coefficients.shape))
+    return np.stack([_difference(link, X, j) for j in range(p)], axis=1)
+
+
+def _difference(link: Any, X: NDArray, column: int) -> NDArray:
+    """Return the central difference of the predictions along a column, shape (n, q)."""
+    step = 1e-2  # in units of the column: wide enough for a tree to change
+    shift = np.zeros(X.shape[1])
+    shift[column] = step
+    up, down = (np.asarray(link.predict(X + s)).reshape(len(X), -1) for s in (shift, -shift))
+    return (up - down) / (2 * step)
 
 
 class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
@@ -46,8 +150,8 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         The chosen h.
     alpha_ : ndarray of shape (q,)
         The chosen penalties, per row.
-    error_ : float
-        Mean squared leave-one-out error over the responses, in their units.
+    errors_ : ndarray of shape (q,)
+        Mean squared leave-one-out error of each response, in its units.
     centers_ : ndarray of shape (m, p)
         Rows that carry the expansion.
     dual_coef_ : ndarray of shape (m, q)
@@ -107,17 +211,16 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         unit = np.median(pdist(self.centers_))
         best = np.inf
         for width in np.atleast_1d(self.widths) * unit:
-            error, alpha, coefficients = self._tune(points, Y, width, penalties)
-            if error < best:
-                best, self.width_ = error, float(width)
-                self.error_ = error / Y.shape[1]
-                self.alpha_, self.dual_coef_ = alpha, coefficients
+            errors, alpha, coefficients = self._tune(points, Y, width, penalties)
+            if errors.sum() < best:
+                best, self.width_ = errors.sum(), float(width)
+                self.errors_, self.alpha_, self.dual_coef_ = errors, alpha, coefficients
         return self
 
     def _tune(
         self, points: NDArray, Y: NDArray, width: float, penalties: NDArray
-    ) -> tuple[float, NDArray, NDArray]:
-        """Return the leave-one-out error of a width with its best penalties, and the fit."""
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """Return the leave-one-out errors of a width with its best penalties, and the fit."""
         n = len(points)
         own = 1.0 + _gaussian(self.centers_, self.centers_, width)
         values, vectors = eigh(own)
@@ -132,18 +235,17 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             power = np.clip(power, np.finfo(float).tiny, None)
             basis, back = features @ (rotation / np.sqrt(power)), whiten @ rotation
         projected = basis.T @ Y
-        squares = basis**2
-        errors = []
-        for alpha in n * penalties:
-            shrink = power / (power + alpha)
-            residual = Y - basis @ (shrink[:, None] * projected)
-            leverage = np.minimum(squares @ shrink, 1 - 1e-9)
-            errors.append(np.mean((residual / (1 - leverage)[:, None]) ** 2, axis=0))
+        # All penalties at once: (k, l) shrinkage factors of the k eigenvectors.
+        shrink = power[:, None] / (power[:, None] + n * penalties)
+        fitted = basis @ (shrink[:, :, None] * projected[:, None, :]).reshape(len(power), -1)
+        leverage = np.minimum(basis**2 @ shrink, 1 - 1e-9)
+        residuals = Y[:, None, :] - fitted.reshape(n, len(penalties), -1)
+        errors = np.mean((residuals / (1 - leverage)[:, :, None]) ** 2, axis=0)
         chosen = np.argmin(errors, axis=0)
         alpha = n * penalties[chosen]
         root = np.sqrt(power)[:, None]
         coefficients = back @ (root / (power[:, None] + alpha) * projected)
-        return float(np.min(errors, axis=0).sum()), penalties[chosen], coefficients
+        return np.min(errors, axis=0), penalties[chosen], coefficients
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the fitted values, shape (n,) or (n, q)."""
@@ -161,13 +263,29 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         r"""Return :math:`\nabla \hat f(x_i)`, shape (n, p, q)."""
         check_is_fitted(self, "dual_coef_")
         points = validate_data(self, X, dtype=np.float64, reset=False)
-        n, p = points.shape
-        out = np.empty((n, p, self.dual_coef_.shape[1]))
-        for k, coefficients in enumerate(self.dual_coef_.T):
-            for rows in self._batches(n):
-                pull = _gaussian(points[rows], self.centers_, self.width_) * coefficients
+        out = np.empty((*points.shape, self.dual_coef_.shape[1]))
+        for rows in self._batches(len(points)):
+            kernel = _gaussian(points[rows], self.centers_, self.width_)
+            for k, coefficients in enumerate(self.dual_coef_.T):
+                pull = kernel * coefficients
                 out[rows, :, k] = pull @ self.centers_ - pull.sum(axis=1)[:, None] * points[rows]
         return out / self.width_**2
+
+    def derivatives(self, X: NDArray) -> tuple[NDArray, NDArray]:
+        r"""Return gradients (n, p, q) and Hessians (n, p, p, q); meant for few columns."""
+        (n, p), q = X.shape, self.dual_coef_.shape[1]
+        gradients, hessians = np.empty((n, p, q)), np.empty((n, p, p, q))
+        for rows in self._batches(n):
+            kernel = _gaussian(X[rows], self.centers_, self.width_)
+            fitted = kernel @ self.dual_coef_ / self.width_**2
+            steps = [(self.centers_[:, j] - X[rows, j, None]) / self.width_**2 for j in range(p)]
+            for j in range(p):
+                pull = kernel * steps[j]
+                gradients[rows, j] = pull @ self.dual_coef_
+                for k in range(j, p):
+                    curvature = (pull * steps[k]) @ self.dual_coef_ - (fitted if j == k else 0.0)
+                    hessians[rows, j, k] = hessians[rows, k, j] = curvature
+        return gradients, hessians
 
     def _batches(self, n: int) -> Any:
         return gen_batches(n, max(1, CHUNK // len(self.centers_)))

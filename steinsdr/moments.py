@@ -1,15 +1,42 @@
-r"""The sample cross-moment :math:`\hat M = n^{-1} \sum_i \hat s(x_i) y_i^\top` and score checks."""
+r"""The moments whose left singular vectors are the directions, and checks of a score.
+
+Every moment is a mean over rows, :math:`\hat M = n^{-1} \{G + \hat S^\top C\}`, with the scores
+:math:`\hat S` (n, p), a matrix C (n, c) made of responses, and a sum G (p, c) of gradients that
+needs no score. The paper's has G = 0 and C = Y (:func:`cross_moment`). With a fit
+:math:`\hat f` of :math:`E(y \mid x)` and weights w,
+
+.. math:: M_w = E\{w \nabla \hat f^\top\} + E[\{w s - \nabla w\}\{y - \hat f\}^\top]
+    = E\{w \nabla f^\top\},
+
+by Stein's lemma for :math:`w (f - \hat f)`. It is right if the score is, or if the fit is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._base import check_matrix, check_not_constant, check_same_rows
+from .link import KernelLink, link_gradients
 
-__all__ = ["SteinDiagnostics", "cross_moment", "stein_diagnostics"]
+__all__ = [
+    "AugmentedMoment",
+    "EfficientMoment",
+    "SteinDiagnostics",
+    "WeightFunction",
+    "cross_moment",
+    "fourier_weights",
+    "stein_diagnostics",
+]
+
+_LINK_WIDTHS = (0.5, 1.0, 2.0)
+_LINK_CENTERS = 200  # enough for a function of a few indices
+WeightFunction = Callable[[NDArray], tuple[NDArray, NDArray]]
+"""Maps points (n, p) to the values (n, m) of m weights and their gradients (n, p, m)."""
 
 
 def cross_moment(scores: ArrayLike, Y: ArrayLike) -> NDArray:
@@ -91,3 +118,120 @@ def stein_diagnostics(scores: ArrayLike, X: ArrayLike) -> SteinDiagnostics:
     S = S * sd
     centred = (points - points.mean(axis=0)) / sd
     return SteinDiagnostics(mean=S.mean(axis=0), identity=S.T @ centred / len(S))
+
+
+def fourier_weights(points: NDArray, directions: NDArray) -> WeightFunction:
+    r"""Return the weights 1, :math:`t_j`, sin and cos of :math:`t_j` and :math:`2 t_j`.
+
+    The indices :math:`t = U^\top x` of a first pass are centred and divided by their standard
+    deviation over ``points``, and each weight by its root mean square there.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, p)
+    directions : ndarray of shape (p, r)
+        U.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> values, gradients = fourier_weights(X, np.eye(4)[:, :2])(X)
+    >>> values.shape, gradients.shape, bool(np.allclose(np.mean(values**2, axis=0), 1))
+    ((100, 11), (100, 4, 11), True)
+    """
+    indices = points @ directions
+    mean, sd = indices.mean(axis=0), indices.std(axis=0)
+    sd = np.where(sd > 0, sd, 1.0)
+
+    def raw(X: NDArray) -> tuple[NDArray, NDArray]:
+        t = (X @ directions - mean) / sd
+        one = np.ones_like(t)
+        waves = [(t, one)]
+        for k in (1, 2):
+            waves += [(np.sin(k * t), k * np.cos(k * t)), (np.cos(k * t), -k * np.sin(k * t))]
+        values = np.hstack([one[:, :1], *(value for value, _ in waves)])
+        slopes = np.hstack([slope for _, slope in waves])  # (n, 5 r), index by index
+        steps = np.tile(directions / sd, 5)  # of the index that each weight depends on
+        gradients = np.zeros((len(X), X.shape[1], values.shape[1]))
+        gradients[:, :, 1:] = slopes[:, None, :] * steps
+        return values, gradients
+
+    size = np.sqrt(np.mean(raw(points)[0] ** 2, axis=0))
+    size = np.where(size > 0, size, 1.0)
+
+    def weights(X: NDArray) -> tuple[NDArray, NDArray]:
+        values, gradients = raw(X)
+        return values / size, gradients / size
+
+    return weights
+
+
+@dataclass(frozen=True)
+class AugmentedMoment:
+    r"""The moments :math:`M_w` of several weights side by side, shape (p, m q).
+
+    Attributes
+    ----------
+    link : regressor or None
+        Fitted :math:`\hat f`; None is :math:`\hat f = 0`.
+    weights : WeightFunction or None
+        None is w = 1.
+    """
+
+    link: Any
+    weights: WeightFunction | None = None
+
+    def parts(self, X: NDArray, Y: NDArray) -> tuple[NDArray, NDArray]:
+        """Return G (p, m q), a sum over the rows of X, and C (n, m q)."""
+        n, p = X.shape
+        residuals, gradients = Y, np.zeros((1, p, Y.shape[1]))
+        if self.link is not None:
+            residuals = Y - np.asarray(self.link.predict(X)).reshape(Y.shape)
+            gradients = link_gradients(self.link, X)
+        if self.weights is None:
+            return gradients.sum(axis=0), residuals
+        values, slopes = self.weights(X)
+        total = np.einsum("im,ipq->pmq", values, np.broadcast_to(gradients, (n, p, Y.shape[1])))
+        total -= np.einsum("ipm,iq->pmq", slopes, residuals)
+        stacked = values[:, :, None] * residuals[:, None, :]
+        return total.reshape(p, -1), stacked.reshape(n, -1)
+
+
+class EfficientMoment:
+    r"""The moment whose weights are the gradients of the links, shape (p, r).
+
+    With :math:`\hat g` a kernel fit of y on the indices :math:`t = U^\top x` of a first pass, and
+    :math:`w_{jk} = \partial_j \hat g_k(t)` as the weight of response k, its column j is
+    :math:`\sum_k M_{w_{jk}} e_k / \sigma_k^2`, which estimates
+    :math:`\sum_k E\{\partial_j g_k \nabla f_k\} / \sigma_k^2`, with the leave-one-out error
+    :math:`\sigma_k^2` of response k. These are the weights of the efficient score of the
+    semiparametric model, so that one step from a root-n consistent U is enough. The units of the
+    responses do not matter.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (p, r)
+        U.
+    X, Y : ndarray of shape (n, p), (n, q)
+        Rows to which :math:`\hat g` is fitted.
+    seed : int
+        Chooses the rows that carry the kernel expansion.
+    """
+
+    def __init__(self, directions: NDArray, X: NDArray, Y: NDArray, seed: int) -> None:
+        spread = (X @ directions).std(axis=0)
+        self.steps = directions / np.where(spread > 0, spread, 1.0)  # dt/dx
+        self.link = KernelLink(widths=_LINK_WIDTHS, max_centers=_LINK_CENTERS, random_state=seed)
+        self.link.fit(X @ self.steps, Y)
+        errors = np.maximum(self.link.errors_, np.finfo(float).tiny)
+        self.precisions = errors.min() / errors  # of the responses, relative
+
+    def parts(self, X: NDArray, Y: NDArray) -> tuple[NDArray, NDArray]:
+        """Return G (p, r), a sum over the rows of X, and C (n, r)."""
+        indices = X @ self.steps
+        residuals = Y - self.link.predict(indices).reshape(Y.shape)
+        gradients, hessians = self.link.derivatives(indices)
+        residuals = residuals * self.precisions
+        total = np.einsum("ijk,ilk->lj", gradients * self.precisions, gradients)
+        total -= np.einsum("ijlk,ik->lj", hessians, residuals)
+        return self.steps @ total, np.einsum("ijk,ik->ij", gradients, residuals)

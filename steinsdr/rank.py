@@ -32,6 +32,7 @@ __all__ = [
     "HardThreshold",
     "RankRule",
     "RankSelection",
+    "SequentialRank",
     "TailCheck",
     "cumulative_energy",
     "energy_rank",
@@ -329,6 +330,10 @@ class AdaptiveRank(BaseEstimator):
     ) -> NDArray:
         """Return null singular values (m, k); a subclass may have another null."""
         return permutation_null(scores, Y, k=k, m=m, rng=rng)
+
+
+class SequentialRank(AdaptiveRank):
+    """Placeholder."""
 
 
 @dataclass(eq=False, repr=False)

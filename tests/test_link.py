@@ -35,7 +35,7 @@ def test_error_is_that_of_leaving_one_row_out(data):
         model = KernelRidge(alpha=len(X) * penalty, kernel="precomputed")
         model.fit(kernel[np.ix_(rest, rest)], (Y - Y.mean(axis=0))[rest])
         residuals.append((Y - Y.mean(axis=0))[i] - model.predict(kernel[[i]][:, rest])[0])
-    assert link.error_ == pytest.approx(np.mean(np.square(residuals)), rel=1e-6)
+    np.testing.assert_allclose(link.errors_, np.mean(np.square(residuals), axis=0), rtol=1e-6)
 
 
 def test_gradient_is_the_derivative_of_the_prediction(data):

@@ -121,9 +121,9 @@ class RFM(DirectionTransformer):
             link.fit(Z @ root, responses)
             # The chain rule: a gradient in z is the root times one in the learned coordinates.
             outer = root @ _mean_outer_product(link, Z @ root) @ root
-            if not self.errors_ or link.error_ < min(self.errors_):
+            if not self.errors_ or link.errors_.mean() < min(self.errors_):
                 best = outer
-            self.errors_.append(link.error_)
+            self.errors_.append(float(link.errors_.mean()))
             if not np.trace(outer) > 0:
                 break  # a constant fit has no direction to follow
             root = _square_root(outer / np.trace(outer) * len(outer))

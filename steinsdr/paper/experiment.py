@@ -74,6 +74,7 @@ class Method:
     by_n: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rank: Mapping[str, Any] = field(default_factory=dict)
     center: bool = False
+    stein: Mapping[str, Any] | bool = False
     link: str = "labeled"
     split: Mapping[str, str] = field(default_factory=dict)
     cost: float = 0.1

@@ -121,7 +121,9 @@ def _property_r2(data: PatchSeq, genes: tuple[str, ...], reps: int) -> pd.DataFr
 def _network_predictions(split: Split) -> dict[str, NDArray]:
     rank = AdaptiveRank(max_rank=MAX_RANK)
     estimators = {
-        "TRE-sup": SteinSDR("auto", score=TikhonovScore(lam=_LAMBDA), rank=rank, random_state=0),
+        "TRE-sup": SteinSDR.paper(
+            score_estimator=TikhonovScore(lam=_LAMBDA), rank=rank, random_state=0
+        ),
         "SIR": SIR("auto", n_slices=12, rank=rank, random_state=0),
         "KSIR": KSIR("auto", max_dim=MAX_RANK),
     }
@@ -138,7 +140,8 @@ def _network_predictions(split: Split) -> dict[str, NDArray]:
 def _spectrum(data: PatchSeq, genes: tuple[str, ...], reps: int) -> pd.DataFrame:
     """Return singular values of the cross-moment on all cells, and quantiles of the null."""
     X, Y = (frame.to_numpy() for frame in _standardized(data, genes))
-    sdr = SteinSDR(10, score=TikhonovScore(lam=_LAMBDA), random_state=BASE_SEED).fit(X, Y)
+    score = TikhonovScore(lam=_LAMBDA)
+    sdr = SteinSDR.paper(10, score_estimator=score, random_state=BASE_SEED).fit(X, Y)
     values = sdr.singular_values_
     rng = stream(BASE_SEED, "patchseq", "null")
     null = permutation_null(sdr.scores_, Y, k=len(values), m=20 * reps, rng=rng)
@@ -320,9 +323,8 @@ class Chapter:
         The singular vectors of the cross-moment pair them: :math:`X U` and :math:`Y V`.
         """
         genes, ephys = (frame.to_numpy() for frame in self._standardized)
-        sdr = SteinSDR(
-            "auto",
-            score=TikhonovScore(lam=_LAMBDA),
+        sdr = SteinSDR.paper(
+            score_estimator=TikhonovScore(lam=_LAMBDA),
             rank=AdaptiveRank(max_rank=MAX_RANK),
             random_state=BASE_SEED,
         ).fit(genes, ephys)

@@ -22,9 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from ..estimator import SteinSDR
-from ..rank import AdaptiveRank
+from ..moments import cross_moment
+from ..rank import AdaptiveRank, SequentialRank
 from ..scores import DenoisingScore, TikhonovScore
-from ..simulation import BASE_SEED, LAWS, Simulation, simulate, stream_seed
+from ..simulation import BASE_SEED, LAWS, Simulation, links, simulate, stream_seed
 from ..subspace import procrustes_distance
 from .experiment import Cell, Experiment, Method, Row, attempt, read_methods
 from .fingerprint import code_hash
@@ -213,12 +214,16 @@ def _shared(task: _Task, score: Any) -> SharedScore:
 
 
 def _stein(task: _Task, score: Any) -> SteinSDR:
-    return SteinSDR(
+    beyond = task.method.stein
+    if beyond:
+        make, rule = partial(SteinSDR, **beyond), SequentialRank(max_rank=task.max_rank)
+    else:
+        make, rule = partial(SteinSDR.paper, center=task.method.center), _adaptive(task)
+    return make(
         task.n_components,
-        score=score,
+        score_estimator=score,
         config=task.method.config,
-        rank=_adaptive(task),
-        center=task.method.center,
+        rank=rule,
         random_state=task.seed("rank"),
     )
 
@@ -239,6 +244,34 @@ def _ridge(task: _Task) -> Any:
 
     rule, seed = _adaptive(task), task.seed("ridge")
     return RidgeDirections(task.n_components, rank=rule, random_state=seed, **task.settings)
+
+
+def _rfm(task: _Task) -> Any:
+    from ..baselines import RFM
+
+    return RFM(task.n_components, random_state=task.seed("rfm"), **task.settings)
+
+
+class _Limit:
+    """The augmented moment with the true score and the true links of Section 4.1."""
+
+    def __init__(self, task: _Task) -> None:
+        self.task = task
+
+    def fit(self, X: NDArray, Y: NDArray) -> Self:
+        """Set the directions; what is not observed is drawn again."""
+        law, n, r, rep = self.task.law, len(X), self.task.r, self.task.rep
+        p, q = X.shape[1], Y.shape[1]
+        data = simulate(law, n, p=p, q=q, r=r, seed=BASE_SEED + rep)
+        indices, step = X @ data.B, 1e-5
+        gradient = [
+            (links(indices + shift, q) - links(indices - shift, q)).mean(axis=0) / (2 * step)
+            for shift in step * np.eye(r)
+        ]
+        noise = cross_moment(LAWS[law].score(p).fit(X).evaluate(X), Y - data.signal)
+        U = np.linalg.svd(data.B @ np.stack(gradient) + noise, full_matrices=False)[0]
+        self.components_ = U[:, :r].T
+        return self
 
 
 def _csopg(task: _Task) -> Any:
@@ -309,9 +342,11 @@ TABLE1 = Experiment(
         "ksir": _ksir,
         "mlp": _mlp,
         "ridge": _ridge,
+        "rfm": _rfm,
+        "limit": _Limit,
     },
     group=_group,
-    described=("family", "config", "settings", "by_n", "center"),
+    described=("family", "config", "settings", "by_n", "center", "stein"),
     design={"links": "section41", "measure": "distance", **_DESIGN},
     variants=_variants("table1"),
     subsets={
@@ -322,7 +357,7 @@ TABLE1 = Experiment(
         },
         "laptop": _LAPTOP,
     },
-    unused=("AdaptiveRank",),
+    unused=("AdaptiveRank", "SequentialRank"),
 )
 """Distances of the estimated subspaces, with r known."""
 

@@ -182,9 +182,8 @@ def _denoising(task: _Task) -> Directions:
 
 
 def _stein(task: _Task, score: Any) -> Directions:
-    estimator = SteinSDR(
-        "auto",
-        score=SharedScore(score, task.known),
+    estimator = SteinSDR.paper(
+        score_estimator=SharedScore(score, task.known),
         config=task.method.config,
         rank=AdaptiveRank(**task.method.rank),
         random_state=task.column_seed(),

@@ -160,9 +160,9 @@ class Reduction(DirectionTransformer):
             n_permutations=PERMUTATIONS,
             branch="energy" if heavy else "permutation",
         )
-        self.sdr_ = SteinSDR(
+        self.sdr_ = SteinSDR.paper(
             self.n_components,
-            score=score,
+            score_estimator=score,
             config=self.config,
             rank=rule,
             random_state=self.random_state,

@@ -243,7 +243,7 @@ def discrete_distances(kinds: list[str], *, n_reps: int, seed: int = 42) -> pd.D
         drawn = {"normal": Z, "signs": np.sign(Z), "rounded": np.round(Z), "counts": counts}
         X = drawn[check_choice(kind, "kinds", drawn)]
         Y = np.tanh(X @ B) + 0.5 * rng.standard_normal((len(X), 2))
-        fit = SteinSDR(2, score=TikhonovScore(1e-3, tol=1e-3)).fit(X, Y)
+        fit = SteinSDR.paper(2, score_estimator=TikhonovScore(1e-3, tol=1e-3)).fit(X, Y)
         chance = procrustes_distance(random_basis(10, 2, rng), B)
         distance = procrustes_distance(fit.components_.T, B)
         rows.append({"kind": kind, "rep": rep, "distance": distance, "chance": chance})
