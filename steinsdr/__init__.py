@@ -11,4 +11,11 @@ __version__ = "0.2.0"
 from .estimator import LabeledOnly, SteinSDR
 from .rank import AdaptiveRank, HardThreshold, SequentialRank
 
-__all__ = ["AdaptiveRank", "HardThreshold", "LabeledOnly", "SequentialRank", "SteinSDR", "__version__"]
+__all__ = [
+    "AdaptiveRank",
+    "HardThreshold",
+    "LabeledOnly",
+    "SequentialRank",
+    "SteinSDR",
+    "__version__",
+]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -26,7 +25,7 @@ from ._base import (
     split_labeled,
     varying_columns,
 )
-from .coordinates import Coordinates, learn_coordinates
+from .coordinates import learn_coordinates
 from .link import fit_link, is_linear, link_gradients
 from .moments import AugmentedMoment, EfficientMoment, cross_moment, fourier_weights
 from .rank import AdaptiveRank, DirectionTransformer, RankRule, SequentialRank, tail_check
@@ -257,7 +256,11 @@ class SteinSDR(DirectionTransformer):
         unlabeled = self._unlabeled(points[~has_label], X_unlabeled)
         if not varying_columns(responses).any():
             raise ValueError("y: every response is constant; at least one must vary.")
-        limit = points.shape[1] if self.weights is not None else min(points.shape[1], responses.shape[1])
+        limit = (
+            points.shape[1]
+            if self.weights is not None
+            else min(points.shape[1], responses.shape[1])
+        )
         if self.n_components != "auto" and self.n_components > limit:
             raise ValueError(
                 f"n_components={self.n_components} but X has {points.shape[1]} column(s) and y has "
