@@ -54,9 +54,9 @@ _LARGE_GROUP = 20  # rows a column that a group needs for a score of its own
 class SteinSDR(DirectionTransformer):
     r"""Sufficient dimension reduction via the generalized Stein's lemma.
 
-    For :math:`y = \mathcal F(B^\top x) + \varepsilon` with responses in :math:`\mathbb R^q` and the
-    score :math:`s = -\nabla \log p` of x, the moment :math:`M = E\{s(x) y^\top\}` has columns in the
-    span of B (Lemma 1), and so has, for every weight w and every fit :math:`\hat f`,
+    For :math:`y = \mathcal F(B^\top x) + \varepsilon` with responses in :math:`\mathbb R^q` and
+    the score :math:`s = -\nabla \log p` of x, the moment :math:`M = E\{s(x) y^\top\}` has columns
+    in the span of B (Lemma 1), and so has, for every weight w and every fit :math:`\hat f`,
 
     .. math:: M_w = E\{w \nabla \hat f^\top\} + E[\{w s - \nabla w\}\{y - \hat f(x)\}^\top]
         = E\{w \nabla f(B^\top x)^\top\}.
@@ -86,10 +86,11 @@ class SteinSDR(DirectionTransformer):
         predicts left-out rows clearly better (:func:`steinsdr.link.fit_link`).
     weights : {"auto", "efficient", "fourier"}, callable or None, default="auto"
         Weights w. "auto" is "efficient" from two labeled rows a column on, and None with fewer,
-        where the first pass is too poor to weigh by. "efficient": the gradients of a fit of the responses on the indices of a first
-        pass (:class:`steinsdr.moments.EfficientMoment`). "fourier": 1, :math:`t_j` and waves of the
-        indices (:func:`steinsdr.moments.fourier_weights`). A callable maps X (n, p) to values
-        (n, m) and gradients (n, p, m). None is w = 1.
+        where the first pass is too poor to weigh by. "efficient": the gradients of a fit of the
+        responses on the indices of a first pass (:class:`steinsdr.moments.EfficientMoment`).
+        "fourier": 1, :math:`t_j` and waves of the indices
+        (:func:`steinsdr.moments.fourier_weights`). A callable maps X (n, p) to values (n, m) and
+        gradients (n, p, m). None is w = 1.
     scale : {"auto", "robust", "sd"}, default="auto"
         Units of the columns, in which the singular vectors are taken: interquartile range,
         standard deviation, or the former if tails are heavy. With ``augment=None, weights=None,
@@ -99,7 +100,8 @@ class SteinSDR(DirectionTransformer):
         Centre the responses. The lemma holds either way; the paper does not.
     pca : None, "auto" or int, default="auto"
         Leading principal components of all rows to which x is reduced first, not whitened. "auto"
-        does so if the columns are strongly correlated (:func:`steinsdr.coordinates.learn_coordinates`).
+        does so if the columns are strongly correlated
+        (:func:`steinsdr.coordinates.learn_coordinates`).
     separate : bool or "auto", default="auto"
         With ``groups``: a score for each group rather than one shape for all. "auto" does so if
         the smallest group has 20 rows a column.
@@ -155,6 +157,8 @@ class SteinSDR(DirectionTransformer):
     True
     """
 
+    coordinates_: Any
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DirectionTransformer._parameter_constraints,
         "score_estimator": [StrOptions(set(_SCORES)), InstanceWith(["fit", "evaluate"])],
@@ -204,7 +208,7 @@ class SteinSDR(DirectionTransformer):
 
     @classmethod
     def paper(cls, n_components: int | Literal["auto"] = "auto", **settings: Any) -> Self:
-        """Return the paper's estimator: TRE-sup with Algorithm 2, unless ``settings`` say otherwise.
+        """Return the paper's estimator, TRE-sup with Algorithm 2, with other ``settings``.
 
         It is ``SteinSDR(augment=None, weights=None, scale="sd", center=False, pca=None,
         config="sup", rank="adaptive")``.
@@ -223,7 +227,7 @@ class SteinSDR(DirectionTransformer):
         X_unlabeled: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Estimate the central subspace.
+        r"""Estimate the central subspace.
 
         Parameters
         ----------
@@ -317,8 +321,8 @@ class SteinSDR(DirectionTransformer):
         """Return X and Y centred within groups, and each row's group as a number."""
         if X_unlabeled is not None:
             raise ValueError(
-                "groups with X_unlabeled: the groups of those rows are not known; pass them as rows "
-                "of X whose y is NaN."
+                "groups with X_unlabeled: the groups of those rows are not known; pass them as "
+                "rows of X whose y is NaN."
             )
         labels = np.asarray(groups)
         if labels.shape != (len(points),):
@@ -369,8 +373,8 @@ class SteinSDR(DirectionTransformer):
         codes: NDArray,
         rng: np.random.Generator,
     ) -> AugmentedMoment | EfficientMoment:
-        """Learn coordinates, score, fit and rank; set the moment of these rows and return its form."""
-        seeds = [int(seed) for seed in rng.integers(2**31, size=3)]
+        """Learn coordinates, score, fit and rank; set these rows' moment and return its form."""
+        seed = int(rng.integers(2**31))
         everything = X if self.config_ == "sup" else np.vstack([X, unlabeled])
         check_not_constant(everything, "X", getattr(self, "feature_names_in_", None))
         given = 1 if self.n_components == "auto" else int(self.n_components)
@@ -383,7 +387,7 @@ class SteinSDR(DirectionTransformer):
         separate = self.separate
         if separate == "auto":
             separate = len(sizes) > 1 and sizes.min() >= _LARGE_GROUP * Z.shape[1]
-        estimator = self._new_score(Z.shape[1], seed=seeds[0])
+        estimator = self._new_score(Z.shape[1], seed=seed)
         if separate and len(sizes) > 1:
             estimator = _SeparateScores(estimator)
             self.score_estimator_ = estimator.fit(train, groups)
@@ -395,7 +399,7 @@ class SteinSDR(DirectionTransformer):
         self.link_ = None
         if self.augment is not None:
             nonlinear = self.n_components != "auto" and given > q
-            self.link_ = fit_link(self.augment, Z, Y, seeds[1], nonlinear=nonlinear)
+            self.link_ = fit_link(self.augment, Z, Y, nonlinear=nonlinear)
         linear = self.link_ is None or is_linear(self.link_)
         first = AugmentedMoment(self.link_)
         start = _mean_over(first, Z, S, Y)
@@ -410,10 +414,10 @@ class SteinSDR(DirectionTransformer):
         if weights is None:
             moment: AugmentedMoment | EfficientMoment = first
         elif isinstance(weights, str) and weights == "efficient":
-            moment = EfficientMoment(directions, Z, Y, seeds[2])
+            moment = EfficientMoment(directions, Z, Y)
             if not linear:  # the start is not root-n consistent, so one step is not enough
                 directions = _leading(_mean_over(moment, Z, S, Y), r)
-                moment = EfficientMoment(directions, Z, Y, seeds[2])
+                moment = EfficientMoment(directions, Z, Y)
         elif isinstance(weights, str):
             moment = AugmentedMoment(self.link_, fourier_weights(Z, directions))
         else:
@@ -528,7 +532,7 @@ class SteinSDR(DirectionTransformer):
                 )
         # A user's own rule may have no thresholds.
         thresholds = getattr(self.rank_, "thresholds", None)
-        values = getattr(self.rank_, "singular_values", None)
+        values = getattr(self.rank_, "singular_values", [0.0])
         if thresholds is not None and values[0] <= thresholds[0]:
             yield (
                 f"rank: no direction stands out, the largest singular value is {values[0]:.2g} and "

@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.linear_model import Ridge, RidgeCV
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -29,17 +29,16 @@ WIDTHS = (0.5, 1.0, 2.0, 4.0)
 CHUNK = 1 << 22  # entries of a kernel matrix held at once
 
 
-def fit_link(augment: Any, X: NDArray, Y: NDArray, seed: int, *, nonlinear: bool = False) -> Any:
+def fit_link(augment: Any, X: NDArray, Y: NDArray, *, nonlinear: bool = False) -> Any:
     r"""Return a regressor fitted to X (n, p), in comparable units, and Y (n, q).
 
     Parameters
     ----------
     augment : {"auto", "ridge", "kernel"} or regressor
         "ridge" has a penalty per response, by the leave-one-out error of that response plus a tenth
-        of the mean over all of them, which steadies the choice. "kernel" is :class:`KernelLink`. "auto" is the kernel fit if it predicts left-out rows clearly better: if the ratio of its
+        of the mean over all of them, which steadies the choice. "kernel" is :class:`KernelLink`.
+        "auto" is the kernel fit if it predicts left-out rows clearly better: if the ratio of its
         error to that of ridge, at most 1 a response, averages below 0.9. A regressor is cloned.
-    seed : int
-        Of the kernel's subset of rows.
     nonlinear : bool, default=False
         Whether "auto" must not be linear, because more directions are wanted than a linear fit has.
 
@@ -58,12 +57,12 @@ def fit_link(augment: Any, X: NDArray, Y: NDArray, seed: int, *, nonlinear: bool
             )
         return link
     if augment == "kernel":
-        return KernelLink(random_state=seed).fit(X, Y)
+        return KernelLink().fit(X, Y)
     ridge, errors = _ridge(X, Y)
     # With fewer rows than twice the columns a kernel fit is no better than linear.
     if augment == "ridge" or (len(X) < 2 * X.shape[1] and not nonlinear):
         return ridge
-    kernel = KernelLink(widths=(1.0,), random_state=seed).fit(X, Y)
+    kernel = KernelLink(widths=(1.0,)).fit(X, Y)
     # One response with heavy tails must not decide, hence ratios, and none above one.
     ratios = np.divide(kernel.errors_, errors, out=np.ones_like(errors), where=errors > 0)
     return kernel if nonlinear or np.minimum(ratios, 1.0).mean() < GAIN else ridge
@@ -96,7 +95,7 @@ def link_gradients(link: Any, X: NDArray) -> NDArray:
 
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.standard_normal((50, 3)), rng.standard_normal((50, 2))
-    >>> link = fit_link("ridge", X, Y, 0)
+    >>> link = fit_link("ridge", X, Y)
     >>> differences = np.stack([_difference(link, X, j) for j in range(3)], axis=1)
     >>> bool(np.allclose(link_gradients(link, X), differences))
     True
@@ -139,10 +138,8 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     penalties : sequence of float, default=None
         Candidates for the penalty, per row; None is a grid from 1e-6 to 10.
     max_centers : int, default=2000
-        Rows that carry the expansion. With more rows a random subset of that size does (Nyström),
-        so that the cost is linear in n.
-    random_state : int, RandomState or None, default=None
-        Chooses the subset.
+        Rows that carry the expansion. With more rows a subset of that size does (Nyström), evenly
+        spaced in the order of the first column, so that the cost is linear in n.
 
     Attributes
     ----------
@@ -175,7 +172,6 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         "widths": ["array-like"],
         "penalties": ["array-like", None],
         "max_centers": [Interval(Integral, 2, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -184,12 +180,10 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         widths: ArrayLike = WIDTHS,
         penalties: ArrayLike | None = None,
         max_centers: int = 2000,
-        random_state: Any = None,
     ) -> None:
         self.widths = widths
         self.penalties = penalties
         self.max_centers = max_centers
-        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to X (n, p) and responses y (n,) or (n, q)."""
@@ -204,9 +198,9 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         n = len(points)
         self.centers_ = points
         if n > self.max_centers:
-            rng = check_random_state(self.random_state)
-            chosen = rng.choice(n, size=int(self.max_centers), replace=False)
-            self.centers_ = points[np.sort(chosen)]
+            # Evenly spaced in their order by columns, which is the same however the rows come.
+            order = np.lexsort(points.T[::-1])
+            self.centers_ = points[order[np.linspace(0, n - 1, self.max_centers).astype(int)]]
         penalties = PENALTIES if self.penalties is None else np.asarray(self.penalties)
         unit = np.median(pdist(self.centers_))
         best = np.inf

@@ -214,14 +214,12 @@ class EfficientMoment:
         U.
     X, Y : ndarray of shape (n, p), (n, q)
         Rows to which :math:`\hat g` is fitted.
-    seed : int
-        Chooses the rows that carry the kernel expansion.
     """
 
-    def __init__(self, directions: NDArray, X: NDArray, Y: NDArray, seed: int) -> None:
+    def __init__(self, directions: NDArray, X: NDArray, Y: NDArray) -> None:
         spread = (X @ directions).std(axis=0)
         self.steps = directions / np.where(spread > 0, spread, 1.0)  # dt/dx
-        self.link = KernelLink(widths=_LINK_WIDTHS, max_centers=_LINK_CENTERS, random_state=seed)
+        self.link = KernelLink(widths=_LINK_WIDTHS, max_centers=_LINK_CENTERS)
         self.link.fit(X @ self.steps, Y)
         errors = np.maximum(self.link.errors_, np.finfo(float).tiny)
         self.precisions = errors.min() / errors  # of the responses, relative

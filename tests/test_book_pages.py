@@ -79,7 +79,7 @@ def resolve(name):
 
 def test_names_in_roles_exist():
     data = simulate("isotropic", n=100, p=10)
-    fitted = SteinSDR(random_state=0).fit(data.X, data.Y)
+    fitted = SteinSDR.paper(random_state=0).fit(data.X, data.Y)
     for page, text in PAGES.items():
         for role, target in re.findall(r"\{py:(\w+)\}`(?:[^`<]*<)?([\w.]+)>?`", text):
             if role == "attr":

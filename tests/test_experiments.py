@@ -136,7 +136,7 @@ def test_shared_number_is_that_of_the_public_estimator(method):
         unlabeled = 60
     data = simulate("lognormal", 40, p=6, n_unlabeled=unlabeled, seed=44)
     center = method.endswith("-centred")
-    sdr = SteinSDR(3, score=score, config=config, center=center)
+    sdr = SteinSDR.paper(3, score_estimator=score, config=config, center=center)
     sdr.fit(data.X, data.Y, data.X_unlabeled)
     assert status == "ok"
     # n_evaluated is 40 too, so that products have the same shapes: equal but for rounding.
@@ -147,7 +147,9 @@ def test_rank_is_that_of_the_public_estimator():
     cell = TOY2.cell(law="isotropic", r=3, method="TRE-sup", rep=1)
     data = simulate("isotropic", 40, p=6, r=3, version="section42", seed=43)
     seed = stream_seed(43, "rank", "isotropic", 40, 3)
-    sdr = SteinSDR(score=TikhonovScore(1e-2), rank=AdaptiveRank(max_rank=10), random_state=seed)
+    sdr = SteinSDR.paper(
+        score_estimator=TikhonovScore(1e-2), rank=AdaptiveRank(max_rank=10), random_state=seed
+    )
     rank = sdr.fit(data.X, data.Y).n_components_
     assert computed(TOY2, [cell])[cell] == ((rank, abs(rank - 3)), "ok")
 

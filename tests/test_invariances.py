@@ -25,7 +25,7 @@ def draw(seed, law, n=60, p=4, q=3):
 
 def fit(X, Y, r=2, **parameters):
     parameters = {"lam": 1e-2, "tol": 1e-9} | parameters
-    return SteinSDR(r, score=TikhonovScore(**parameters)).fit(X, Y)
+    return SteinSDR.paper(r, score_estimator=TikhonovScore(**parameters)).fit(X, Y)
 
 
 @quick

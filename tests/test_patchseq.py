@@ -257,7 +257,7 @@ def test_selection_looks_only_where_it_may(mini, split, selection, same):
 @pytest.mark.parametrize(
     "estimator",
     [
-        *(SteinSDR(config=c, rank=AdaptiveRank(8), random_state=0) for c in CONFIGS),
+        *(SteinSDR.paper(config=c, rank=AdaptiveRank(8), random_state=0) for c in CONFIGS),
         SIR(n_slices=5, random_state=0),
         CSOPG(max_dim=4),
         KSIR(max_dim=4),
@@ -278,11 +278,11 @@ def test_silent_genes_get_no_weight(split):
     X = split.X_labeled.copy()
     X[:, 4] = 1.5
     silent = replace(split, X_labeled=X)
-    made = fit_reduction(SteinSDR(random_state=0), silent, reference=3)
+    made = fit_reduction(SteinSDR.paper(random_state=0), silent, reference=3)
     assert made.selected.shape[0] == 10
     assert not made.reference[4].any()
     keep = np.arange(10) != 4
-    direct = SteinSDR(3, random_state=0).fit(X[:, keep], split.Y_labeled)
+    direct = SteinSDR.paper(3, random_state=0).fit(X[:, keep], split.Y_labeled)
     np.testing.assert_allclose(made.reference[keep], direct.components_.T)
 
 
@@ -370,7 +370,7 @@ def test_linear_references(split):
         (lambda s, d: linear_reductions("ridge", s), "model must be one of 'RRR'"),
         *(
             (lambda s, d, e=e: fit_reduction(e, s, reference=99), "reference=99; expected at most")
-            for e in (KSIR(max_dim=2), SteinSDR(random_state=0))
+            for e in (KSIR(max_dim=2), SteinSDR.paper(random_state=0))
         ),
     ],
 )

@@ -27,7 +27,7 @@ def data():
 
 
 def test_spectrum_marks_what_is_kept(data):
-    selection = SteinSDR(random_state=0).fit(data.X, data.Y).rank_
+    selection = SteinSDR.paper(random_state=0).fit(data.X, data.Y).rank_
     ax = plotting.plot_spectrum(selection)
     kept, dropped = ax.collections[-2:]
     assert len(kept.get_offsets()) == selection.rank
@@ -41,7 +41,7 @@ def test_spectrum_marks_what_is_kept(data):
 
 def test_spectrum_of_one_response_shows_band_and_threshold(data):
     rule = AdaptiveRank(max_rank=1)  # as in the report
-    selection = SteinSDR(rank=rule, random_state=0).fit(data.X, data.Y[:, 0]).rank_
+    selection = SteinSDR.paper(rank=rule, random_state=0).fit(data.X, data.Y[:, 0]).rank_
     ax = plotting.plot_spectrum(selection)
     low, high = np.quantile(selection.null, [0.05, 0.95])
     box = ax.collections[0].get_paths()[0].get_extents()
@@ -54,7 +54,7 @@ def test_spectrum_of_one_response_shows_band_and_threshold(data):
 
 def test_spectrum_of_the_energy_rule_shows_the_energy(data):
     rule = AdaptiveRank(branch="energy")
-    selection = SteinSDR(rank=rule).fit(data.X, data.Y).rank_
+    selection = SteinSDR.paper(rank=rule).fit(data.X, data.Y).rank_
     ax = plotting.plot_spectrum(selection)
     twin = next(other for other in ax.figure.axes if other is not ax)
     np.testing.assert_allclose([bar.get_height() for bar in twin.patches], selection.energy)

@@ -38,7 +38,7 @@ def test_standardized_reduction_is_steinsdr_on_standardized_columns(data):
     X, Y = (frame.to_numpy() for frame in data)
     fit = Reduction(2, scale="standardize", lam=1e-3).fit(X, Y)
     Z, T = (X - X.mean(0)) / X.std(0), (Y - Y.mean(0)) / Y.std(0)
-    plain = SteinSDR(2, score=TikhonovScore(lam=1e-3)).fit(Z, T)
+    plain = SteinSDR.paper(2, score_estimator=TikhonovScore(lam=1e-3)).fit(Z, T)
     np.testing.assert_allclose(np.abs(fit.loadings_), np.abs(plain.components_.T))
     np.testing.assert_allclose(fit.transform(X), Z @ fit.loadings_)
     assert (fit.loadings_[np.abs(fit.loadings_).argmax(0), [0, 1]] > 0).all()

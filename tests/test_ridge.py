@@ -33,7 +33,7 @@ def test_coefficients_and_penalty_are_scikit_learns(n):
 def test_without_penalty_it_is_the_stein_estimator_with_a_normal_score():
     data = simulate("ar1", 300, p=10)
     ridge = RidgeDirections(3, alphas=[1e-12]).fit(data.X, data.Y)
-    stein = SteinSDR(3, score=GaussianScore(), center=True).fit(data.X, data.Y)
+    stein = SteinSDR.paper(3, score_estimator=GaussianScore(), center=True).fit(data.X, data.Y)
     assert principal_angles(ridge.components_.T, stein.components_.T).max() < 1e-6
 
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import svd_flip
 
@@ -43,8 +42,6 @@ class RFM(DirectionTransformer):
         Rank rule for ``n_components="auto"``; its ``select`` gets the p x p root of :math:`\hat A`.
     max_centers : int, default=2000
         Rows that carry the kernel expansion.
-    random_state : int, RandomState or None, default=None
-        Chooses them if there are more rows.
 
     Attributes
     ----------
@@ -96,13 +93,11 @@ class RFM(DirectionTransformer):
         steps: int = 3,
         rank: str | RankRule = "adaptive",
         max_centers: int = 2000,
-        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.steps = steps
         self.rank = rank
         self.max_centers = max_centers
-        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the central mean subspace from X (n, p) and responses y (n,) or (n, q)."""
@@ -112,12 +107,11 @@ class RFM(DirectionTransformer):
         varying = varying_columns(points)
         scale = points[:, varying].std(axis=0)
         Z = (points[:, varying] - points[:, varying].mean(axis=0)) / scale
-        seed = check_random_state(self.random_state).randint(2**31)
         root = np.eye(Z.shape[1])
         best: NDArray = root
         self.errors_: list[float] = []
         for _ in range(self.steps):
-            link = KernelLink(max_centers=self.max_centers, random_state=seed)
+            link = KernelLink(max_centers=self.max_centers)
             link.fit(Z @ root, responses)
             # The chain rule: a gradient in z is the root times one in the learned coordinates.
             outer = root @ _mean_outer_product(link, Z @ root) @ root

@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib import import_module
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -74,7 +74,7 @@ class Method:
     by_n: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rank: Mapping[str, Any] = field(default_factory=dict)
     center: bool = False
-    stein: Mapping[str, Any] | bool = False
+    stein: Mapping[str, Any] | Literal[False] = False
     link: str = "labeled"
     split: Mapping[str, str] = field(default_factory=dict)
     cost: float = 0.1

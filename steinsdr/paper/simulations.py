@@ -214,18 +214,16 @@ def _shared(task: _Task, score: Any) -> SharedScore:
 
 
 def _stein(task: _Task, score: Any) -> SteinSDR:
-    beyond = task.method.stein
-    if beyond:
-        make, rule = partial(SteinSDR, **beyond), SequentialRank(max_rank=task.max_rank)
-    else:
-        make, rule = partial(SteinSDR.paper, center=task.method.center), _adaptive(task)
-    return make(
-        task.n_components,
-        score_estimator=score,
-        config=task.method.config,
-        rank=rule,
-        random_state=task.seed("rank"),
-    )
+    common: dict[str, Any] = {
+        "score_estimator": score,
+        "config": task.method.config,
+        "random_state": task.seed("rank"),
+    }
+    if task.method.stein is False:
+        center, rule = task.method.center, _adaptive(task)
+        return SteinSDR.paper(task.n_components, center=center, rank=rule, **common)
+    rank = SequentialRank(max_rank=task.max_rank)
+    return SteinSDR(task.n_components, rank=rank, **task.method.stein, **common)
 
 
 def _adaptive(task: _Task) -> AdaptiveRank:
@@ -249,7 +247,7 @@ def _ridge(task: _Task) -> Any:
 def _rfm(task: _Task) -> Any:
     from ..baselines import RFM
 
-    return RFM(task.n_components, random_state=task.seed("rfm"), **task.settings)
+    return RFM(task.n_components, **task.settings)
 
 
 class _Limit:
