@@ -25,8 +25,10 @@ from ._base import (
     split_labeled,
     varying_columns,
 )
+from .blocks import add_up, block_rows, is_dask
 from .coordinates import learn_coordinates
-from .link import fit_link, is_linear, link_gradients
+from .inference import loading_errors, summary
+from .link import KernelLink, fit_link, is_linear, link_gradients
 from .moments import AugmentedMoment, EfficientMoment, cross_moment, fourier_weights
 from .rank import AdaptiveRank, DirectionTransformer, RankRule, SequentialRank, tail_check
 from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
@@ -48,6 +50,8 @@ _RANKS = {"sequential": SequentialRank, "adaptive": AdaptiveRank}
 _MEAN_LIMIT = 0.5  # of the mean's part in the cross-moment, against the largest singular value
 _UNITS_LIMIT = 10.0
 _CHUNK_ROWS = 20_000
+_POOLED = {"sd": 1.0, "robust": 0.1}  # of the penalties' choice, with light and heavy tails
+_MAX_PREDICTIVE = 8  # directions among which prediction chooses, if the links are nonlinear
 _LARGE_GROUP = 20  # rows a column that a group needs for a score of its own
 
 
@@ -73,7 +77,8 @@ class SteinSDR(DirectionTransformer):
     score_estimator : {"tikhonov", "denoising"} or object, default="tikhonov"
         Score estimator, or any object with ``fit(X)`` and ``evaluate(X)``, for example
         ``TikhonovScore(lam=1e-5)``; it is cloned, not modified. By name, the Tikhonov score has
-        :math:`\lambda = 10^{-2}/p`, or the paper's 1e-4 with the paper's moment. As the columns are
+        :math:`\lambda = 10^{-2}/p`, times :math:`(p/n)^2` with fewer rows than columns, or the
+        paper's 1e-4 with the paper's moment. As the columns are
         scaled before, a parameter ``standardize`` of the estimator is set to False.
     config : {"auto", "sup", "split", "full"}, default="auto"
         Where the score is learned: labeled rows, unlabeled rows, or both. The moment always uses
@@ -109,7 +114,7 @@ class SteinSDR(DirectionTransformer):
         Rank rule for ``n_components="auto"``: the sequential test
         (:class:`steinsdr.rank.SequentialRank`), Algorithm 2, or an object such as
         ``HardThreshold(0.3)``.
-    max_rows : int, default=10_000
+    max_rows : int, default=5_000
         Rows from which units, score and fits are learned; of more rows a random subset. The moment
         is a mean over all rows, in chunks, so that the cost is linear in n.
     random_state : int, RandomState or None, default=None
@@ -129,6 +134,14 @@ class SteinSDR(DirectionTransformer):
         The fitted score estimator and the fit :math:`\hat f` (None without).
     coordinates_ : Coordinates or None
         Units and components; None for the paper's moment.
+    loadings_, loading_errors_ : ndarray of shape (p, r), or None
+        Directions in the units of the columns, orthonormal, and their standard errors
+        (:func:`steinsdr.inference.loading_errors`); None for the paper's moment.
+    subspace_error_ : float
+        Root mean square of the sine distance between the estimated and the true subspace, as the
+        standard errors have it.
+    n_rows_ : int
+        Labeled rows.
     config_, config_reason_ : str
         Where the score was learned, and why.
     n_components_ : int
@@ -158,6 +171,10 @@ class SteinSDR(DirectionTransformer):
     """
 
     coordinates_: Any
+    cross_moment_: Any
+    loadings_: Any
+    loading_errors_: Any
+    _pieces: dict[str, Any]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DirectionTransformer._parameter_constraints,
@@ -190,7 +207,7 @@ class SteinSDR(DirectionTransformer):
         pca: int | Literal["auto"] | None = "auto",
         separate: bool | Literal["auto"] = "auto",
         rank: str | RankRule = "sequential",
-        max_rows: int = 10_000,
+        max_rows: int = 5_000,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -231,9 +248,10 @@ class SteinSDR(DirectionTransformer):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
-            Covariates.
-        y : array-like of shape (n,) or (n, q)
+        X : array-like or Dask collection of shape (n, p)
+            Covariates. A Dask array or data frame is processed block by block where it lies, with
+            the result of the same rows in memory.
+        y : array-like or Dask collection of shape (n,) or (n, q)
             Responses Y; one of them at least must vary. Rows that are all NaN count as unlabeled.
         X_unlabeled : array-like of shape (n_u, p), optional
             Further covariates without responses; with ``config="sup"`` they take no part. The
@@ -247,6 +265,8 @@ class SteinSDR(DirectionTransformer):
             ones. Not with ``X_unlabeled``.
         """
         self._validate_params()
+        if is_dask(X) or is_dask(y):
+            return self._fit_blocks(X, y)
         check_numeric_columns(X, "X")
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         responses = check_responses(y, n_rows=len(points))
@@ -265,6 +285,8 @@ class SteinSDR(DirectionTransformer):
             if self.weights is not None
             else min(points.shape[1], responses.shape[1])
         )
+        if isinstance(self.pca, Integral):
+            limit = min(limit, int(self.pca))
         if self.n_components != "auto" and self.n_components > limit:
             raise ValueError(
                 f"n_components={self.n_components} but X has {points.shape[1]} column(s) and y has "
@@ -283,6 +305,7 @@ class SteinSDR(DirectionTransformer):
             rows = np.r_[np.flatnonzero(has_label)[pilot], np.flatnonzero(~has_label)]
             known = np.r_[codes[rows], np.zeros(len(unlabeled), dtype=int)]
             known = known[np.r_[: len(pilot), len(pilot) + others]]
+            self.n_rows_ = len(labeled)
             moment = self._learn(labeled[pilot], responses[pilot], unlabeled[others], known, rng)
             if len(pilot) < len(labeled):
                 blocks = (slice(i, i + _CHUNK_ROWS) for i in range(0, len(labeled), _CHUNK_ROWS))
@@ -294,6 +317,90 @@ class SteinSDR(DirectionTransformer):
             self._set_directions()
         for message in self._warnings(labeled, responses):
             warnings.warn(message, stacklevel=2)
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Add labeled rows, for data that come in pieces.
+
+        Until ``max_rows`` rows have come each call fits them anew. From then on units, score, fits
+        and rank stay as they are, and only the moment and with it the directions go on, at a cost
+        that is linear in the new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Covariates.
+        y : array-like of shape (n,) or (n, q)
+            Responses, without NaN.
+        """
+        self._validate_params()
+        if self._is_paper():
+            raise ValueError(
+                "partial_fit with the paper's moment: its score has no subset of rows to be "
+                'learned from; use augment, weights, pca or scale="auto".'
+            )
+        check_numeric_columns(X, "X")
+        new = not hasattr(self, "_pieces")
+        points = validate_data(self, X, dtype=np.float64, reset=new)
+        responses = check_matrix(check_responses(y, n_rows=len(points)), "y")
+        if not new and responses.shape[1] != self._pieces["q"]:
+            raise ValueError(
+                f"y has {responses.shape[1]} column(s); the pieces before had {self._pieces['q']}."
+            )
+        if new:
+            empty = [np.empty((0, points.shape[1])), np.empty((0, responses.shape[1]))]
+            self._pieces = {"q": responses.shape[1], "rows": empty, "moment": None}
+        if self._pieces["moment"] is None:
+            X_kept, Y_kept = self._pieces["rows"]
+            kept = np.vstack([X_kept, points]), np.vstack([Y_kept, responses])
+            self._pieces["rows"] = kept
+            first, known = (array[: self.max_rows] for array in kept)
+            if len(first) < 2 or not varying_columns(known).any():
+                raise ValueError(
+                    f"y: the {len(first)} row(s) so far have no response that varies; begin with "
+                    "a larger piece."
+                )
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+            self._choose_config(first, first[:0])
+            self.n_rows_ = len(first)
+            codes = np.zeros(len(first), dtype=int)
+            moment = self._learn(first, known, first[:0], codes, rng)
+            if len(kept[0]) < self.max_rows:
+                self._set_directions()
+                return self
+            self._pieces |= {"moment": moment, "rows": []}
+            self._pieces["sum"] = self.cross_moment_ * len(first)
+            points, responses = (array[self.max_rows :] for array in kept)
+        if len(points):
+            codes = np.zeros(len(points), dtype=int)
+            self._pieces["sum"] += self._block_sum(self._pieces["moment"], points, responses, codes)
+            self.n_rows_ += len(points)
+        self.cross_moment_ = self._pieces["sum"] / self.n_rows_
+        self._set_directions()
+        return self
+
+    def _fit_blocks(self, X: Any, y: Any) -> Self:
+        """Fit Dask collections: learn from a subset of rows, add up the moment by blocks."""
+        points, responses = block_rows(X, y)
+        if self._is_paper() or self.config in ("split", "full"):
+            raise ValueError(
+                "X is a Dask collection, of which all rows are labeled and the paper's moment is "
+                'not available; use the defaults and config="sup" or "auto".'
+            )
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        pilot = _subset(len(points), self.max_rows, rng)
+        first, known = points[pilot].compute(), responses[pilot].compute()
+        if hasattr(X, "columns"):
+            frame = X._meta_nonempty.iloc[:1]
+            validate_data(self, frame, skip_check_array=True)
+        first = validate_data(self, first, dtype=np.float64, reset=not hasattr(X, "columns"))
+        known = check_matrix(known, "y")
+        self._choose_config(first, first[:0])
+        self.n_rows_ = len(points)
+        moment = self._learn(first, known, first[:0], np.zeros(len(first), dtype=int), rng)
+        if len(pilot) < len(points):
+            self.cross_moment_ = add_up(self, moment, points, responses)
+        self._set_directions()
         return self
 
     def _is_paper(self) -> bool:
@@ -349,7 +456,8 @@ class SteinSDR(DirectionTransformer):
         train = np.vstack(parts[self.config_])
         if self.center:
             Y = Y - Y.mean(axis=0)
-        self.coordinates_, self.link_ = None, None
+        self.coordinates_ = self.link_ = self.loadings_ = self.loading_errors_ = None
+        self.n_rows_ = len(labeled)
         check_not_constant(train, "X", getattr(self, "feature_names_in_", None))
         estimator = self._new_score(None, seed=int(rng.integers(2**31)))
         self.scores_ = self._labeled_scores(estimator, labeled, train)
@@ -387,7 +495,7 @@ class SteinSDR(DirectionTransformer):
         separate = self.separate
         if separate == "auto":
             separate = len(sizes) > 1 and sizes.min() >= _LARGE_GROUP * Z.shape[1]
-        estimator = self._new_score(Z.shape[1], seed=seed)
+        estimator = self._new_score(train, seed=seed)
         if separate and len(sizes) > 1:
             estimator = _SeparateScores(estimator)
             self.score_estimator_ = estimator.fit(train, groups)
@@ -399,7 +507,8 @@ class SteinSDR(DirectionTransformer):
         self.link_ = None
         if self.augment is not None:
             nonlinear = self.n_components != "auto" and given > q
-            self.link_ = fit_link(self.augment, Z, Y, nonlinear=nonlinear)
+            pooled = _POOLED[self.coordinates_.scale]
+            self.link_ = fit_link(self.augment, Z, Y, pooled=pooled, nonlinear=nonlinear)
         linear = self.link_ is None or is_linear(self.link_)
         first = AugmentedMoment(self.link_)
         start = _mean_over(first, Z, S, Y)
@@ -407,7 +516,12 @@ class SteinSDR(DirectionTransformer):
         self.n_components_ = r = self._select_dimension(
             self._rule(), cross_moment(S, Y), limit=min(Z.shape[1], q), scores=S, Y=Y, X=Z, rng=rng
         )
+        if self.n_components == "auto" and outer is not None and self.weights is not None:
+            self.n_components_ = r = max(r, _predictive_rank(outer, Z, Y))
         directions = _leading(start if outer is None else outer, r)
+        if directions.shape[1] < r:  # more directions than responses: waves of the first show them
+            waves = AugmentedMoment(self.link_, fourier_weights(Z, directions))
+            directions = _leading(_mean_over(waves, Z, S, Y), r)
         weights = self.weights
         if isinstance(weights, str) and weights == "auto":
             weights = "efficient" if len(Z) >= 2 * Z.shape[1] or r > q else None
@@ -422,7 +536,16 @@ class SteinSDR(DirectionTransformer):
             moment = AugmentedMoment(self.link_, fourier_weights(Z, directions))
         else:
             moment = AugmentedMoment(self.link_, self._own_weights(weights))
-        self.cross_moment_ = _mean_over(moment, Z, S, Y)
+        gradients, C = moment.parts(Z, Y)
+        self.cross_moment_ = (gradients + S.T @ C) / len(Z)
+        self._terms = _influence(self.cross_moment_, C, r)
+        if linear:
+            # The residuals behind efficient weights are too small, since the same rows gave the
+            # directions. Those of the first pass are known for rows left out.
+            C = first.parts(Z, Y)[1]
+            errors = getattr(self.link_, "errors_", np.mean(C**2, axis=0))
+            inflation = np.sqrt(errors / np.maximum(np.mean(C**2, axis=0), np.finfo(float).tiny))
+            self._terms = _influence(start, C * inflation, r)
         return moment
 
     def _block_sum(self, moment: Any, X: NDArray, Y: NDArray, codes: NDArray) -> NDArray:
@@ -438,9 +561,33 @@ class SteinSDR(DirectionTransformer):
         # Signs fixed by the largest loading, so that equal fits look equal.
         directions = svd_flip(U, Vt)[0][:, : self.n_components_]
         if self.coordinates_ is not None:
+            self._set_loadings(directions)
             raw = np.linalg.qr(self.coordinates_.raw(directions))[0]
             directions = svd_flip(raw, np.zeros((raw.shape[1], 1)))[0]
         self.components_ = directions.T
+
+    def _set_loadings(self, directions: NDArray) -> None:
+        """Set loadings and their standard errors, in the units of the columns."""
+        basis = self.coordinates_.basis
+        reference, terms = self._terms
+        terms = terms @ (reference.T @ directions)
+        S = self.scores_ if basis is None else self.scores_ @ basis.T
+        self.loadings_ = directions if basis is None else basis @ directions
+        self.loading_errors_ = loading_errors(S, terms, self.loadings_, self.n_rows_)
+        self.subspace_error_ = float(np.sqrt(np.sum(self.loading_errors_**2)))
+
+    def summary(self, n_loadings: int = 5, level: float = 0.95) -> str:
+        """Return a table: settings, directions with p-values and shares, largest loadings.
+
+        Examples
+        --------
+        >>> from steinsdr.simulation import simulate
+        >>> data = simulate("isotropic", n=300, p=10)
+        >>> print(SteinSDR(random_state=0).fit(data.X, data.Y).summary().splitlines()[0])
+        SteinSDR: 3 direction(s) of 10 columns from 300 labeled rows
+        """
+        check_is_fitted(self, "components_")
+        return summary(self, n_loadings, level)
 
     def _rule(self) -> RankRule:
         return _RANKS[self.rank]() if isinstance(self.rank, str) else self.rank
@@ -485,16 +632,17 @@ class SteinSDR(DirectionTransformer):
             )
         return points
 
-    def _new_score(self, n_columns: int | None, seed: int) -> Any:
-        """Return an unfitted score estimator; with ``n_columns`` for columns that are scaled."""
+    def _new_score(self, train: NDArray | None, seed: int) -> Any:
+        """Return an unfitted score estimator; with ``train`` for these rows, which are scaled."""
         if isinstance(self.score_estimator, str):
             estimator: Any = _SCORES[self.score_estimator](random_state=seed)
-            if n_columns is not None and self.score_estimator == "tikhonov":
-                # The solver's error is far below that of the estimate.
-                estimator.set_params(lam=1e-2 / n_columns, tol=1e-3)
+            if train is not None and self.score_estimator == "tikhonov":
+                n, p = train.shape
+                # Tolerance: the solver's error is far below that of the estimate.
+                estimator.set_params(lam=1e-2 / p * max(1.0, (p / n) ** 2), tol=1e-3)
         else:
             estimator = clone(self.score_estimator, safe=False)
-        if n_columns is not None and hasattr(estimator, "standardize"):
+        if train is not None and hasattr(estimator, "standardize"):
             estimator.standardize = False
         return estimator
 
@@ -591,6 +739,24 @@ def _outer_product(link: Any, Z: NDArray) -> NDArray:
     """Return a matrix whose left singular vectors are those of the gradients' outer product."""
     gradients = link_gradients(link, Z)
     return np.tensordot(gradients, gradients, axes=([0, 2], [0, 2]))
+
+
+def _influence(moment: NDArray, C: NDArray, r: int) -> tuple[NDArray, NDArray]:
+    """Return r left singular vectors (p, r) of a moment, and the terms (n, r) that move them."""
+    U, D, Vt = np.linalg.svd(moment, full_matrices=False)
+    return U[:, :r], C @ Vt[:r].T / np.maximum(D[:r], np.finfo(float).tiny)
+
+
+def _predictive_rank(outer: NDArray, Z: NDArray, Y: NDArray) -> int:
+    """Return the fewest leading directions whose indices predict left-out rows as well as more."""
+    U = _leading(outer, _MAX_PREDICTIVE)
+    spread = np.where(Y.var(axis=0) > 0, Y.var(axis=0), 1.0)
+    errors = []
+    for k in range(1, U.shape[1] + 1):
+        indices = Z @ U[:, :k]
+        link = KernelLink(widths=(0.5, 1.0), max_centers=200).fit(indices / indices.std(axis=0), Y)
+        errors.append(np.mean(link.errors_ / spread))
+    return int(np.argmax(np.array(errors) <= 1.02 * min(errors))) + 1
 
 
 def _units_differ(X: NDArray) -> bool:

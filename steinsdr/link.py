@@ -22,23 +22,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 __all__ = ["KernelLink", "fit_link", "is_linear", "link_gradients"]
 
 RIDGE_PENALTIES = np.logspace(-4, 2, 25)  # per row, as the columns have unit scale
-POOLED = 0.1  # weight of all responses' leave-one-out error in the choice for one of them
 GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this share of ridge's
 PENALTIES = np.logspace(-6, 1, 15)
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
 CHUNK = 1 << 22  # entries of a kernel matrix held at once
 
 
-def fit_link(augment: Any, X: NDArray, Y: NDArray, *, nonlinear: bool = False) -> Any:
+def fit_link(
+    augment: Any, X: NDArray, Y: NDArray, *, pooled: float = 1.0, nonlinear: bool = False
+) -> Any:
     r"""Return a regressor fitted to X (n, p), in comparable units, and Y (n, q).
 
     Parameters
     ----------
     augment : {"auto", "ridge", "kernel"} or regressor
-        "ridge" has a penalty per response, by the leave-one-out error of that response plus a tenth
-        of the mean over all of them, which steadies the choice. "kernel" is :class:`KernelLink`.
+        "ridge" has a penalty per response, by the leave-one-out error of that response plus
+        ``pooled`` times the mean over all of them. "kernel" is :class:`KernelLink`.
         "auto" is the kernel fit if it predicts left-out rows clearly better: if the ratio of its
         error to that of ridge, at most 1 a response, averages below 0.9. A regressor is cloned.
+    pooled : float, default=1.0
+        Steadies the choice of penalties. Responses with heavy tails need penalties of their own,
+        and a small value.
     nonlinear : bool, default=False
         Whether "auto" must not be linear, because more directions are wanted than a linear fit has.
 
@@ -58,24 +62,27 @@ def fit_link(augment: Any, X: NDArray, Y: NDArray, *, nonlinear: bool = False) -
         return link
     if augment == "kernel":
         return KernelLink().fit(X, Y)
-    ridge, errors = _ridge(X, Y)
+    ridge = _ridge(X, Y, pooled)
+    errors = ridge.errors_
     # With fewer rows than twice the columns a kernel fit is no better than linear.
     if augment == "ridge" or (len(X) < 2 * X.shape[1] and not nonlinear):
         return ridge
-    kernel = KernelLink(widths=(1.0,)).fit(X, Y)
+    kernel = KernelLink(widths=(1.0,), max_centers=1000).fit(X, Y)
     # One response with heavy tails must not decide, hence ratios, and none above one.
     ratios = np.divide(kernel.errors_, errors, out=np.ones_like(errors), where=errors > 0)
     return kernel if nonlinear or np.minimum(ratios, 1.0).mean() < GAIN else ridge
 
 
-def _ridge(X: NDArray, Y: NDArray) -> tuple[Ridge, NDArray]:
-    """Return the ridge regression and its leave-one-out errors (q,)."""
+def _ridge(X: NDArray, Y: NDArray, pooled: float) -> Any:
+    """Return the ridge regression, with its leave-one-out errors (q,) as ``errors_``."""
     penalties = len(X) * RIDGE_PENALTIES
     path = RidgeCV(alphas=penalties, store_cv_results=True).fit(X, Y)
     errors = path.cv_results_.reshape(len(X), Y.shape[1], -1).mean(axis=0)  # (q, penalties)
     relative = errors / np.maximum(errors.max(axis=1, keepdims=True), np.finfo(float).tiny)
-    chosen = np.argmin(relative + POOLED * relative.mean(axis=0), axis=1)
-    return Ridge(alpha=penalties[chosen]).fit(X, Y), errors[np.arange(len(errors)), chosen]
+    chosen = np.argmin(relative + pooled * relative.mean(axis=0), axis=1)
+    ridge = Ridge(alpha=penalties[chosen]).fit(X, Y)
+    ridge.errors_ = errors[np.arange(len(errors)), chosen]
+    return ridge
 
 
 def is_linear(link: Any) -> bool:

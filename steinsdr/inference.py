@@ -1,0 +1,79 @@
+r"""Standard errors of the directions from the terms of the moment, and the summary of a fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+__all__ = ["loading_errors", "summary"]
+
+
+def loading_errors(S: NDArray, C: NDArray, U: NDArray, n: int) -> NDArray:
+    r"""Return standard errors (p, r) of directions U (p, r), from first-order perturbation.
+
+    A moment :math:`\hat M = n^{-1} \{G + \hat S^\top C\}` with singular value decomposition
+    :math:`U D V^\top` moves its left singular vectors by
+    :math:`(I - U U^\top)(\hat M - M) V D^{-1}`, a mean of the terms
+    :math:`(I - U U^\top) \hat s_i c_i^\top`. Their mean squares give the standard errors. A
+    rotation within the subspace does not count as an error.
+
+    Parameters
+    ----------
+    S : ndarray of shape (m, p)
+        Scores.
+    C : ndarray of shape (m, r)
+        The rows :math:`c_i` that belong to the directions, here :math:`C V D^{-1}`.
+    n : int
+        Rows over which the moment is a mean; S and C may be a subset of them.
+
+    Examples
+    --------
+    For normal x and a linear link they are those of least squares, sigma / sqrt(n):
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((4000, 3))
+    >>> noise = rng.standard_normal((4000, 1))
+    >>> errors = loading_errors(X, noise, np.eye(3)[:, :1], 4000)[:, 0] * np.sqrt(4000)
+    >>> errors.round(1).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    S = S - S.mean(axis=0)
+    outside = S - (S @ U) @ U.T
+    return np.sqrt(np.square(outside).T @ np.square(C) / (len(S) * n))
+
+
+def summary(sdr: Any, n_loadings: int = 5, level: float = 0.95) -> str:
+    """Return a table of a fitted :class:`steinsdr.SteinSDR`, ready to be printed."""
+    r, p = sdr.components_.shape
+    lines = [
+        f"SteinSDR: {r} direction(s) of {p} columns from {sdr.n_rows_} labeled rows",
+        f"score learned from: {sdr.config_} ({sdr.config_reason_})",
+    ]
+    if sdr.coordinates_ is not None:
+        k = p if sdr.coordinates_.basis is None else sdr.coordinates_.basis.shape[1]
+        parts = "" if k == p else f", {k} principal components"
+        lines.append(f"units of the columns: {sdr.coordinates_.scale}{parts}")
+        lines.append(f"fit of the responses: {sdr.link_ if sdr.link_ is not None else 'none'}")
+    p_values = getattr(sdr.rank_, "p_values", None)
+    p_values = [] if p_values is None else p_values
+    share = np.square(sdr.singular_values_) / np.sum(np.square(sdr.singular_values_))
+    lines += ["", "direction  singular value  p-value   share"]
+    for k in range(r):
+        shown = f"{p_values[k]:.3f}" if k < len(p_values) else "-"
+        lines.append(f"{k + 1:>9}  {sdr.singular_values_[k]:>14.4g}  {shown:>7}  {share[k]:>6.1%}")
+    if sdr.loading_errors_ is None:
+        return "\n".join(lines)
+    names = getattr(sdr, "feature_names_in_", [f"x{j}" for j in range(p)])
+    width = max(8, *(len(str(name)) for name in names))
+    quantile = stats.norm.ppf(0.5 + level / 2)
+    lines += ["", f"largest loadings, with {level:.0%} intervals"]
+    for k in range(r):
+        order = np.argsort(-np.abs(sdr.loadings_[:, k]), kind="stable")[:n_loadings]
+        for j in order:
+            value, error = sdr.loadings_[j, k], quantile * sdr.loading_errors_[j, k]
+            interval = f"[{value - error:+.3f}, {value + error:+.3f}]"
+            lines.append(f"{k + 1:>9}  {names[j]!s:<{width}}  {value:+.3f}  {interval}")
+    return "\n".join(lines)
