@@ -56,7 +56,8 @@ def summary(sdr: Any, n_loadings: int = 5, level: float = 0.95) -> str:
         k = p if sdr.coordinates_.basis is None else sdr.coordinates_.basis.shape[1]
         parts = "" if k == p else f", {k} principal components"
         lines.append(f"units of the columns: {sdr.coordinates_.scale}{parts}")
-        lines.append(f"fit of the responses: {sdr.link_ if sdr.link_ is not None else 'none'}")
+        fit = "none" if sdr.link_ is None else type(sdr.link_).__name__
+        lines.append(f"fit of the responses: {fit}")
     p_values = getattr(sdr.rank_, "p_values", None)
     p_values = [] if p_values is None else p_values
     share = np.square(sdr.singular_values_) / np.sum(np.square(sdr.singular_values_))
