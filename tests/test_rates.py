@@ -162,6 +162,17 @@ def test_interval_covers_at_about_its_level(rng):
     assert not flat.at_least_as_fast_as(-0.2)
 
 
+def test_noise_does_not_help_to_be_fast(rng):
+    sizes = np.array([100, 200, 400])
+    exact = rate_of(tidy(sizes, np.ones((3, 4)) / np.sqrt(sizes)[:, None]), "n", "error", rng=rng)
+    assert exact.at_least_as_fast_as(-0.49)
+    assert not exact.at_least_as_fast_as(-0.51)
+    noisy = tidy(sizes, rng.lognormal(0, 2, (3, 4)) / np.sqrt(sizes)[:, None])
+    wide = rate_of(noisy, "n", "error", rng=rng)
+    assert wide.low < -0.45 < wide.high
+    assert not wide.at_least_as_fast_as(-0.45)
+
+
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
