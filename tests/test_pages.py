@@ -14,11 +14,12 @@ from bs4 import BeautifulSoup
 from conftest import ROOT
 
 from steinsdr.paper import pages
-from steinsdr.paper.claims import CLAIM_COLUMNS
+from steinsdr.paper.claims import CLAIM_COLUMNS, QUESTIONS
 from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper, verdict_counts
 from steinsdr.paper.simulations import TABLE1
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
+STYLES = (ROOT / "book" / "_static" / "custom.css").read_text()
 
 
 def soup(html):
@@ -62,9 +63,8 @@ def test_html_has_every_cell_once_and_the_choices_of_the_style_sheet(cells):
     assert shown[3] == shown[5] == ""  # nothing computed, nothing shown
     assert rows[2].select("td")[5].get_text() == "−∞"
     assert [choice["value"] for choice in page.select("input")] == ["all", *pages.MARKS]
-    style = (ROOT / "book" / "_static" / "custom.css").read_text()
     for verdict in pages.MARKS:
-        assert f'.ledger:has(input[value="{verdict}"]:checked) tbody tr:not(.{verdict})' in style
+        assert f'.ledger:has(input[value="{verdict}"]:checked) tbody tr:not(.{verdict})' in STYLES
 
 
 def test_folded_table_escapes_and_names(cells):
@@ -123,14 +123,23 @@ def test_printed_tables_mark_agreement():
 # The claims.
 
 
-def test_claims_are_escaped_and_linked():
-    row = ("a<b", "lemma", r"s & \(u < v\)", "notebooks/10_x#cell-y", "holds", "1 < 2")
-    frame = pd.DataFrame([row], columns=CLAIM_COLUMNS)
+def test_claims_are_escaped_coloured_and_linked():
+    row = ("a<b", "lemma", "Section 9", r"s & \(u < v\)", "notebooks/10_x#cell-y")
+    answers = ("in part", "no", "yes", "not applicable")
+    basis = "proved here: book/method#proof-z; measured"
+    frame = pd.DataFrame([(*row, *answers, basis, "1 < 2", "")], columns=CLAIM_COLUMNS)
     page = pages.claims_html(frame, "lemma")
     assert '<a href="../notebooks/10_x.html#cell-y">10_x</a>' in page
+    assert '<a href="../book/method.html#proof-z">The method</a>' in page
     assert "a&lt;b" in page
     assert "1 &lt; 2" in page
     assert r's &amp; <span class="math notranslate nohighlight">\(u &lt; v\)</span>' in page
+    (shown,) = soup(page).select("tbody tr")
+    assert shown["class"] == ["open-statement_true", "open-proof_valid"]
+    assert [one["class"] for one in shown.select("b")] == [
+        ["answer", a] for a in ("in-part", "no", "yes")
+    ]
+    assert "survives" not in page
     with pytest.raises(ValueError, match=r"kinds has \['lemmas'\]; the table has \['lemma'\]"):
         pages.claims_html(frame, "lemmas")
 
@@ -145,10 +154,26 @@ def test_page_shows_every_claim_with_name_and_chapter():
     names = [row.strong.get_text() for row in rows]
     assert names[:2] == ["Lemma 1.", "Lemma 2."]
     assert not any(set(name) & set(":/_") for name in names)
-    links = {row.a["href"]: row.a.get_text() for row in rows}
-    assert links["../notebooks/15_appendix.html#cell-products"] == json.loads(
+    links = {link["href"].partition("#")[0]: link.get_text() for link in soup(html).select("a")}
+    assert links["../notebooks/15_appendix.html"] == json.loads(
         (ROOT / "notebooks" / "15_appendix.ipynb").read_text()
     )["cells"][0]["source"][0].strip("# \n")
+
+
+@pytest.mark.parametrize(
+    ("page", "values"),
+    [("claims", list(QUESTIONS)), ("errata", ["breaks-a-result", "breaks-a-proof", "slips"])],
+)
+def test_choices_of_a_page_have_their_rules(page, values):
+    text = (ROOT / "book" / f"{page}.md").read_text()
+    choices = soup("".join(re.findall(r"```{raw} html\n(.*?)```", text, flags=re.S)))
+    assert [choice["value"] for choice in choices.select("input")] == ["all", *values]
+    assert choices.select("input")[0].has_attr("checked")
+    rules = re.findall(r':has\(input\[value="([\w-]+)"\]:checked\)', STYLES)
+    assert set(values) <= set(rules)
+    if page == "errata":
+        heads = re.findall(r"^## (.*)$", text, flags=re.M)
+        assert [head.lower().replace(" ", "-") for head in heads] == values
 
 
 # What was computed.

@@ -48,8 +48,8 @@ class SIR(DirectionTransformer):
         Null of Algorithm 3's permutation test. "pooled" treats permuted data as it treats data,
         and reproduces the paper's Table 2. The others follow the letter of Algorithm 3: permuted
         responses are projected onto one random direction, while the observed matrix is the mean
-        ("projected") or the sum ("projected-sum") over responses. Then the rank is always 1 or
-        always the largest candidate.
+        ("projected") or the sum ("projected-sum") over responses. None of
+        the three keeps the level of the test.
     random_state : int, RandomState or None, default=None
         Projections, and permutations of the rank rule.
 

@@ -1,6 +1,9 @@
-"""Every statement of the paper with a verdict from computed evidence.
+"""Every statement of the paper with four answers, their basis and the evidence.
 
-``claims.toml`` has the labeled statements, which functions of :mod:`steinsdr.paper.judges` judge.
+Is what is printed true? Is its proof valid? Do the paper's designs meet its assumptions? Is the
+procedure calibrated? ``claims.toml`` has the labeled statements. Answers by proof or counterexample
+stand there, with links; :mod:`steinsdr.paper.judges` measures the others and checks these.
+
 ``sentences.toml`` has what Sections 4 and 5 say of their tables. Such a sentence compares methods.
 A count over the cells of the table judges it, once in the paper's printed means and once in ours:
 the first count shows whether the sentence describes even its own table.
@@ -20,20 +23,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .judges import JUDGES, StoredRows, verdict_by_count
+from .judges import JUDGES, StoredRows, answer_by_count
 from .ledger import LAYOUTS, SCANT, Ledger
 from .rates import load_studies
 from .store import atomic_write
 
 __all__ = [
+    "ANSWERS",
     "BASELINES",
     "CLAIM_COLUMNS",
     "CORE",
     "HEAVY",
     "LIGHT",
     "NN",
+    "QUESTIONS",
     "TRE",
-    "VERDICTS",
     "Claim",
     "Sentence",
     "claims_table",
@@ -44,8 +48,10 @@ __all__ = [
     "write_claims",
 ]
 
-VERDICTS = ("holds", "holds in part", "does not hold", "not testable")
-CLAIM_COLUMNS = ["label", "kind", "statement", "where", "verdict", "evidence"]
+QUESTIONS = ("statement_true", "proof_valid", "designs_meet", "calibrated")
+ANSWERS = ("yes", "in part", "no", "not applicable")
+CLAIM_COLUMNS = ["label", "kind", "place", "statement", "where", *QUESTIONS]
+CLAIM_COLUMNS += ["basis", "evidence", "survives"]
 
 BASELINES = ["SIR", "csOPG", "KSIR", "MLP"]
 TRE = ["TRE-sup", "TRE-full", "TRE-split"]
@@ -56,8 +62,7 @@ CORE = ["TRE-sup", "TRE-full", "NN-split"]
 LIGHT, HEAVY = ["isotropic", "ar1"], ["lognormal", "exp_ar1"]
 """Laws of the simulations, by their tails."""
 
-_METHODS = {"BASELINES": BASELINES, "MAVE": ["csOPG", "KSIR"], "TRE": TRE, "NN": NN, "CORE": CORE}
-_METHODS["ALL"] = [*TRE, *NN, *BASELINES]
+_METHODS = {"BASELINES": BASELINES, "TRE": TRE, "NN": NN, "ALL": [*TRE, *NN, *BASELINES]}
 _LAWS = {"LIGHT": LIGHT, "HEAVY": HEAVY}
 
 
@@ -67,10 +72,18 @@ class Sentence:
 
     label: str
     table: str
-    statement: str
+    words: str
     every: bool
     count: str
+    reading: str = ""
+    each: tuple[str, ...] = ("",)
     value: str = "mean"
+    place: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The paper's words, and how they are read."""
+        return f"{self.words} (Read as: {self.reading}.)" if self.reading else self.words
 
 
 @dataclass(frozen=True)
@@ -83,20 +96,45 @@ class Claim:
     label: str
     name: str
     kind: str
+    place: str
     where: str
     statement: str
+    statement_true: str = "not applicable"
+    proof_valid: str = "not applicable"
+    designs_meet: str = "not applicable"
+    calibrated: str = "not applicable"
+    measured: str = ""
+    basis: tuple[str, ...] = ("measured",)
     evidence: str = ""
-    otherwise: str = "does not hold"
+    survives: str = ""
+    book: str = ""
     sentence: Sentence | None = None
 
-    def judge(self, stored: StoredRows) -> tuple[str, str]:
-        """Return verdict and evidence."""
+    def judge(self, stored: StoredRows) -> list[str]:
+        """Return the four answers, their basis, the evidence and what survives.
+
+        Raises
+        ------
+        ValueError
+            If the numbers speak against an answer that rests on a proof or a counterexample.
+        """
+        answers = {question: getattr(self, question) for question in QUESTIONS}
+        evidence = self.evidence
         if self.sentence:
-            return _judge_by_our_means(self.sentence, stored.ledger)
-        verdict, facts = JUDGES[self.label](stored)
-        if not isinstance(verdict, str):
-            verdict = "holds" if verdict else self.otherwise
-        return verdict, self.evidence.format(**facts)
+            answers["statement_true"], evidence = _judge_by_our_means(self.sentence, stored.ledger)
+        elif judge := JUDGES.get(self.label):
+            facts = judge.measure(stored)
+            found = judge.rule(facts)
+            if self.measured:
+                answers[self.measured] = (
+                    found if isinstance(found, str) else "yes" if found else "no"
+                )
+            elif not found:
+                raise ValueError(
+                    f"the numbers do not bear out the verdict on {self.label}: {facts}."
+                )
+            evidence = evidence.format(**facts)
+        return [*answers.values(), "; ".join(self.basis), evidence, self.survives]
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -107,7 +145,8 @@ def _read(name: str) -> dict[str, Any]:
 def load_sentences() -> tuple[Sentence, ...]:
     """Return what the paper says of its tables."""
     tables = _read("sentences.toml").items()
-    return tuple(Sentence(table=name, **one) for name, part in tables for one in part["sentences"])
+    parts = (({"table": t, "place": part["place"]}, part["sentences"]) for t, part in tables)
+    return tuple(Sentence(**(common | one)) for common, part in parts for one in part)
 
 
 @cache
@@ -120,15 +159,14 @@ def load_claims() -> tuple[Claim, ...]:
     >>> len(set(labels)) == len(labels)
     True
     """
+    labeled = (Claim(**one) for one in _read("claims.toml")["claims"])
     tables = _read("sentences.toml")
     spoken = []
     for one in load_sentences():
-        part = tables[one.table]
-        label = f"{part['section']}/{one.label}"
-        spoken.append(
-            Claim(label, part["name"], "sentence", part["where"], one.statement, sentence=one)
-        )
-    return (*(Claim(**one) for one in _read("claims.toml")["claims"]), *spoken)
+        section, name, where = (tables[one.table][key] for key in ("section", "name", "where"))
+        label = f"{section}/{one.label}"
+        spoken.append(Claim(label, name, "sentence", one.place, where, one.statement, sentence=one))
+    return (*labeled, *spoken)
 
 
 def claims_table(results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> pd.DataFrame:
@@ -141,11 +179,12 @@ def claims_table(results: str | os.PathLike[str], paper: str | os.PathLike[str])
 
     Returns
     -------
-    DataFrame with columns label, kind, statement, where, verdict, evidence
+    DataFrame with columns ``CLAIM_COLUMNS``
     """
     stored = StoredRows(Ledger.build(results, paper), load_studies(results))
     records = [
-        (one.label, one.kind, one.statement, one.where, *one.judge(stored)) for one in load_claims()
+        (one.label, one.kind, one.place, one.statement, one.where, *one.judge(stored))
+        for one in load_claims()
     ]
     return pd.DataFrame(records, columns=CLAIM_COLUMNS)
 
@@ -162,34 +201,23 @@ def write_claims(results: str | os.PathLike[str], paper: str | os.PathLike[str])
 
 
 def judge_sentences(cells: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Judge what the paper says of a table, by its own means and by ours.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        ``Ledger.cells``.
-    table : {"table1", "table2", "table3"}
+    """Judge what the paper says of a table in ``Ledger.cells``, by its own means and by ours.
 
     Returns
     -------
     DataFrame with columns label, statement, paper, paper_count, ours, our_count
-        Verdict and count in the paper's means, verdict and count in ours.
+        Answer and count in the paper's means, answer and count in ours.
     """
-    records = [
-        (
-            *(one.label, one.statement),
-            *judge_sentence(one, cells, "paper_mean"),
-            *judge_sentence(one, cells, "mean"),
-        )
-        for one in load_sentences()
-        if one.table == table
-    ]
+    records = []
+    for one in (one for one in load_sentences() if one.table == table):
+        own, ours = (judge_sentence(one, cells, column) for column in ("paper_mean", "mean"))
+        records.append((one.label, one.statement, *own, *ours))
     columns = ["label", "statement", "paper", "paper_count", "ours", "our_count"]
     return pd.DataFrame(records, columns=columns)
 
 
 def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tuple[str, str]:
-    """Return verdict and evidence of a sentence from the means in ``column``.
+    """Return answer and evidence of a sentence from the means in ``column``.
 
     Parameters
     ----------
@@ -201,8 +229,9 @@ def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tupl
 
     Returns
     -------
-    verdict, evidence : str
-        The verdict is "missing" where a cell of the table has not been computed.
+    answer, evidence : str
+        The answer is "missing" where a cell of the table has not been computed. A sentence that
+        speaks of several methods together has the count of each.
     """
     part = cells[cells["table"] == sentence.table]
     if sentence.value == "sd":
@@ -215,30 +244,31 @@ def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tupl
     incomplete = means.isna().any(axis=1)
     if incomplete.any():
         return "missing", f"{incomplete.sum()} of {len(means)} cells incomplete"
-    comparison = ast.parse(sentence.count, mode="eval").body
-    return verdict_by_count(_evaluate(comparison, means), sentence.every)
+    true = {}
+    for method in sentence.each:
+        count = sentence.count.replace("EACH", method.replace("-", "_"))
+        true[method] = _evaluate(ast.parse(count, mode="eval").body, means)
+    answer, told = answer_by_count(np.hstack(list(true.values())), sentence.every)
+    if len(true) > 1:
+        each = (f"{name} {answer_by_count(one, True)[1]}" for name, one in true.items())
+        told = f"{told} ({', '.join(each)})"
+    return answer, told
 
 
 def _judge_by_our_means(sentence: Sentence, ledger: Ledger) -> tuple[str, str]:
     """Judge a sentence by our means; the paper's own count stands beside it."""
-    _, own = judge_sentence(sentence, ledger.cells, "paper_mean")
-    verdict, ours = judge_sentence(sentence, ledger.cells, "mean")
-    if verdict == "missing":
-        return "not testable", f"{ours}; {own} in the paper's own numbers"
+    answer, ours = judge_sentence(sentence, ledger.cells, "mean")
+    by_paper, own = judge_sentence(sentence, ledger.cells, "paper_mean")
     behind = ledger.repetitions(sentence.table)
-    return verdict, f"{ours} comparisons on {behind}; {own} in the paper's own numbers"
+    told = (
+        f"true in {ours} comparisons on {behind}; in the paper's own numbers in {own}: {by_paper}"
+    )
+    return "not applicable" if answer == "missing" else answer, told
 
 
-_OPERATORS: dict[type, Any] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-}
+_OPERATORS: dict[type, Any] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+_OPERATORS |= {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt}
+_OPERATORS |= {ast.GtE: operator.ge, ast.Eq: operator.eq}
 _OVER_METHODS: dict[str, Any] = {"min": np.min, "max": np.max, "mean": np.mean, "median": np.median}
 
 

@@ -168,7 +168,7 @@ def _claims(options: argparse.Namespace) -> int:
     folder, paper = _need(options.results), _need("book/paper")
     from .claims import write_claims
 
-    print(write_claims(folder, paper)["verdict"].value_counts().to_string(header=False))
+    print(write_claims(folder, paper)["statement_true"].value_counts().to_string(header=False))
     print(f"written to {Path(folder) / 'claims.csv'}")
     return 0
 

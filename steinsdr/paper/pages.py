@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "ASKED",
     "MARKS",
     "READINGS",
     "claims_html",
@@ -184,16 +185,30 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
 
 
 def _chapter_title(page: str) -> str:
-    """Return the title in a notebook's first cell, or the file's name where there is none."""
-    path = Path(__file__).parents[2] / f"{page}.ipynb"
-    if not path.is_file():
-        return path.stem
-    first = json.loads(path.read_text(encoding="utf-8"))["cells"][0]
-    return "".join(first["source"]).partition("\n")[0].removeprefix("# ").strip()
+    """Return the title of a notebook or a page, or the file's name where there is none."""
+    path = Path(__file__).parents[2] / page
+    if (notebook := path.with_suffix(".ipynb")).is_file():
+        first = json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]
+        return "".join(first["source"]).partition("\n")[0].removeprefix("# ").strip()
+    if (written := path.with_suffix(".md")).is_file():
+        return re.findall(r"^# (.*)", written.read_text(encoding="utf-8"), flags=re.M)[0]
+    return path.name
+
+
+ASKED = {
+    "statement_true": "statement true",
+    "proof_valid": "proof valid",
+    "designs_meet": "designs meet it",
+    "calibrated": "calibrated",
+}
+"""The questions of the claims in words."""
 
 
 def claims_html(table: pd.DataFrame, *kinds: str) -> str:
-    """Return claims as an HTML table: claim with a link to its cell, verdict, evidence.
+    """Return claims as an HTML table: the paper's words, the answers, and ours with their basis.
+
+    A row has the class ``open-`` and a question for each that is not answered by "yes". Rules of
+    ``custom.css`` show only these where that question is chosen.
 
     Parameters
     ----------
@@ -201,21 +216,14 @@ def claims_html(table: pd.DataFrame, *kinds: str) -> str:
         Of :func:`steinsdr.paper.claims.claims_table`, or the file ``claims.csv``.
     *kinds : str
         Kinds of claims to show, such as "lemma".
-
-    Examples
-    --------
-    >>> columns = ["label", "kind", "statement", "where", "verdict", "evidence"]
-    >>> row = ("lem:fs", "lemma", "It holds.", "notebooks/x#cell-y", "holds", "1 of 1")
-    >>> "Lemma 1" in claims_html(pd.DataFrame([row], columns=columns), "lemma")
-    True
     """
     if unknown := set(kinds) - set(table["kind"]):
         raise ValueError(
             f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
         )
-    rows = table[table["kind"].isin(kinds)].itertuples()
+    rows = table[table["kind"].isin(kinds)].fillna("").to_dict("records")
     names = {claim.label: claim.name for claim in load_claims()}
-    return str(_macros().claims(rows, names, _chapter_title))
+    return str(_macros().claims(rows, names, ASKED, _chapter_title))
 
 
 def sentences_html(sentences: pd.DataFrame) -> str:
@@ -223,8 +231,8 @@ def sentences_html(sentences: pd.DataFrame) -> str:
 
     Examples
     --------
-    >>> row = {"statement": "a < b", "paper": "holds", "paper_count": "2 of 2"}
-    >>> "a &lt; b" in sentences_html(pd.DataFrame([row | {"ours": "holds", "our_count": "1 of 2"}]))
+    >>> row = {"statement": "a < b", "paper": "yes", "paper_count": "2 of 2"}
+    >>> "a &lt; b" in sentences_html(pd.DataFrame([row | {"ours": "no", "our_count": "1 of 2"}]))
     True
     """
     return str(_macros().sentences(sentences.itertuples()))

@@ -29,7 +29,6 @@ Functions that measure return a data frame with columns ``measured``, ``bound`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,14 +48,10 @@ __all__ = [
     "feature_norm",
     "interpolation_norms",
     "line_score",
-    "lipschitz_table",
     "pointwise_bound",
-    "pointwise_table",
     "potential_range",
     "replacement_search",
-    "ridge_replacement",
     "ridge_search",
-    "single_point_counterexample",
     "size_search",
     "slope_search",
     "third_derivative_sup",
@@ -293,100 +288,11 @@ def tre_field(X: NDArray, lam: float, c: float) -> Field:
     return lambda points: kernel.divergence(points) / lam - ridge(points)
 
 
-def _largest_change(first: Field, second: Field, points: NDArray) -> float:
-    return float(np.linalg.norm(first(points) - second(points), axis=1).max())
-
-
-def ridge_replacement(
-    n: int, p: int, c: float, lams: list[float], n_reps: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    r"""Lemma 5: the largest change of the fit as one of n pairs of point and response is replaced.
-
-    Responses lie on the sphere of radius :math:`M_y = 1`; the new pair is the worst of ten.
-    The bound is :math:`2(1 + \kappa/\sqrt\lambda)\kappa^2 M_y/(n\lambda)`.
-    """
-    rows = []
-    for lam, rep in product(lams, range(n_reps)):
-        X, Y = rng.standard_normal((2, n, p))
-        Y /= np.linalg.norm(Y, axis=1, keepdims=True)
-        before = _ridge_field(X, Y, lam, c)
-        measured = 0.0
-        for _ in range(10):
-            X2, Y2 = X.copy(), Y.copy()
-            X2[0], Y2[0] = rng.standard_normal((2, p))
-            Y2[0] /= np.linalg.norm(Y2[0])
-            points = np.vstack([X, X2[:1], rng.standard_normal((50, p))])
-            change = _largest_change(before, _ridge_field(X2, Y2, lam, c), points)
-            measured = max(measured, change)
-        bound = 2 * (1 + 1 / (c * np.sqrt(lam))) / (c**2 * lam * n)
-        rows.append({"lam": lam, "rep": rep, "measured": measured, "bound": bound})
-    return _against_bounds(rows)
-
-
 def _replacement_bounds(p: int, c: float, lam: float, n: int) -> dict[str, float]:
     """Return Lemma 6's bound of the change of the TRE, and the repaired one."""
     ridge = 2 * (1 + 1 / (c * np.sqrt(lam))) / (c**2 * lam)
     repaired = 2 * feature_norm(p, c) / (c * n * lam) * (1 + 1 / (c**2 * lam))
     return {"bound": (ridge + 2) * divergence_sup(p, c) / n, "repaired": repaired}
-
-
-def single_point_counterexample(p: int, c: float, lam: float) -> dict[str, float]:
-    r"""Lemma 6 with n = 1, computed by hand and by machine.
-
-    The divergence vanishes at the only training point, so the ridge part is zero and
-    :math:`\hat s(x) = \hat\zeta(x)/\lambda`. With the point and its replacement at opposite sides
-    of x, at the distance where the divergence is largest, the change is
-    :math:`2 M_\zeta/\lambda`. It exceeds the lemma's bound for a wide kernel and small lambda.
-    """
-    supremum, u = _sup(lambda t: divergence_norm(t, p, c))
-    point = np.zeros((1, p))
-    point[0, 0] = c * u
-    change = _largest_change(tre_field(point, lam, c), tre_field(-point, lam, c), np.zeros((1, p)))
-    by_hand = 2 * supremum / lam
-    return {"measured": change, "by_hand": by_hand, **_replacement_bounds(p, c, lam, 1)}
-
-
-def pointwise_table(
-    n: int, p: int, widths: list[float], lams: list[float], n_reps: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    r"""Lemma 10, first half: :math:`\sup_x\|\hat s(x)\|` against :math:`(1+\kappa)M_\zeta/\lambda`.
-
-    The supremum is over 400 test points, near and far, of ``n_reps`` data sets; column
-    ``repaired`` holds :math:`\kappa Z/\lambda`.
-    """
-    rows = []
-    for c, lam, rep in product(widths, lams, range(n_reps)):
-        X = rng.standard_normal((n, p)) * rng.choice([0.3, 1.0, 3.0])
-        points = np.vstack([X, rng.standard_normal((400, p)) * (c + 1)])
-        measured = float(np.linalg.norm(tre_field(X, lam, c)(points), axis=1).max())
-        bound = (1 + 1 / c) * divergence_sup(p, c) / lam
-        bounds = {"bound": bound, "repaired": feature_norm(p, c) / (c * lam)}
-        rows.append({"c": c, "lam": lam, "rep": rep, "measured": measured, **bounds})
-    return _against_bounds(rows)
-
-
-def lipschitz_table(
-    n: int, p: int, widths: list[float], lams: list[float], n_reps: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    r"""Lemma 10, second half: the steepest slope of :math:`\hat s` against its Lipschitz bound.
-
-    The bound is :math:`(M_3 M_\zeta/\lambda^2 + M_3/\lambda)\,p^{3/2}`. Slopes are difference
-    quotients over short steps in random directions from data points and random points; n = 1
-    shows the divergence alone, whose slope is a *fourth* derivative of the IMQ kernel.
-    """
-    rows = []
-    for c, lam, rep in product(widths, lams, range(n_reps)):
-        X = rng.standard_normal((n, p))
-        field = tre_field(X, lam, c)
-        start = np.vstack([X, X[:1] + c * 0.3 * rng.standard_normal((200, p))])
-        step = rng.standard_normal(start.shape)
-        step *= 1e-4 * c / np.linalg.norm(step, axis=1, keepdims=True)
-        change = np.linalg.norm(field(start + step) - field(start), axis=1)
-        measured = float((change / (1e-4 * c)).max())
-        M3 = third_derivative_sup(c)["M3"]
-        bound = (M3 * divergence_sup(p, c) / lam**2 + M3 / lam) * p**1.5
-        rows.append({"c": c, "lam": lam, "rep": rep, "measured": measured, "bound": bound})
-    return _against_bounds(rows)
 
 
 def _line_kernel(t: NDArray) -> NDArray:
