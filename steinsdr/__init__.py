@@ -10,12 +10,14 @@ __version__ = "0.2.0"
 
 from .estimator import LabeledOnly, SteinSDR
 from .rank import AdaptiveRank, HardThreshold, SequentialRank
+from .regressor import SteinRegressor
 
 __all__ = [
     "AdaptiveRank",
     "HardThreshold",
     "LabeledOnly",
     "SequentialRank",
+    "SteinRegressor",
     "SteinSDR",
     "__version__",
 ]
