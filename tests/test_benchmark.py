@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from steinsdr.paper import benchmark
+from steinsdr.paper.benchmark import BENCHMARK
 from steinsdr.paper.multitarget import MULTITARGET, load_multitarget
 
 ARFF = """@relation small
@@ -52,3 +54,39 @@ def test_all_sets_can_be_read():
     assert shapes["atp1d"] == [(337, 411), (337, 6)]
     assert shapes["sf2"] == [(1066, 21), (1066, 3)]  # ten nominal columns with 31 values
     assert all(Y[1] == MULTITARGET[name]["targets"] for name, (_, Y) in shapes.items())
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Two responses of six columns, one of them constant, another with missing values."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 6))
+    Y = np.column_stack([X[:, 0], 1e6 * (X[:, 1] - X[:, 2])]) + 1e-3 * rng.standard_normal((60, 2))
+    X[:, 3] = 1.0
+    X[::7, 4] = np.nan
+    monkeypatch.setattr(benchmark, "_data", lambda name: (X, Y))
+    return X, Y
+
+
+@pytest.mark.parametrize("peer", BENCHMARK.known("method"))
+def test_every_peer_beats_the_mean_and_gives_the_same_number_again(peer, small):
+    cell = BENCHMARK.cell(data="enb", method=peer, rep=7)
+    (first,), (again,) = (BENCHMARK.compute([cell]) for _ in range(2))
+    assert first.status == "ok"
+    assert first.values == again.values
+    # Four of five components that are alike keep most of the signal, at times.
+    assert 0 < first.values[0] < (1.0 if peer == "PCA" else 0.2)
+
+
+def test_test_rows_teach_nothing_and_the_error_has_no_unit(small, monkeypatch):
+    X, Y = small
+    cell = BENCHMARK.cell(data="enb", method="ridge", rep=0)
+    (row,) = BENCHMARK.compute([cell])
+    monkeypatch.setattr(benchmark, "_data", lambda name: (5 + 1e3 * X, 3 - 9 * Y))
+    (scaled,) = BENCHMARK.compute([cell])
+    assert scaled.values == pytest.approx(row.values, rel=1e-6)
+    # Responses without any relation: what is learned from test rows alone could beat the mean.
+    noise = np.random.default_rng(1).standard_normal(Y.shape)
+    monkeypatch.setattr(benchmark, "_data", lambda name: (X, noise))
+    cells = [BENCHMARK.cell(data="enb", method="kernel-ridge", rep=rep) for rep in range(5)]
+    assert np.mean([row.values for row in BENCHMARK.compute(cells)]) > 0.95

@@ -14,7 +14,7 @@ __all__ = ["add_commands"]
 
 _RESULTS = "book/results"
 _CACHE = "_build/scores"
-_KEYS = ("law", "n", "r", "train_ratio", "gamma", "method", "study", "size", "rep")
+_KEYS = ("law", "n", "r", "train_ratio", "gamma", "method", "study", "size", "data", "rep")
 
 
 def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -63,7 +63,7 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     patchseq.add_argument("--figures", default="book/figures", help="folder of the pictures")
 
     for command in (run, replay, check):
-        command.add_argument("experiment", help="table1, table2, table3 or theory")
+        command.add_argument("experiment", help="table1, table2, table3, theory or benchmark")
     for command in (run, replay, check, status, ledger, claims, patchseq):
         command.add_argument("--results", default=_RESULTS, help=f"folder (default {_RESULTS})")
 

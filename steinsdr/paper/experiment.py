@@ -42,6 +42,7 @@ EXPERIMENTS = {
     "table2": "simulations",
     "table3": "table3",
     "theory": "rates",
+    "benchmark": "benchmark",
 }
 """Names of the experiments, and the module that declares each under its name in capitals."""
 _PROFILES = ("smoke", "laptop", "paper")
