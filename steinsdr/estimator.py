@@ -265,7 +265,10 @@ class SteinSDR(DirectionTransformer):
             ones. Not with ``X_unlabeled``.
         """
         self._validate_params()
+        self.__dict__.pop("_pieces", None)
         if is_dask(X) or is_dask(y):
+            if X_unlabeled is not None or groups is not None:
+                raise ValueError("X_unlabeled and groups: not available for Dask collections.")
             return self._fit_blocks(X, y)
         check_numeric_columns(X, "X")
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -278,21 +281,7 @@ class SteinSDR(DirectionTransformer):
             points, responses, codes = self._within_groups(points, responses, groups, X_unlabeled)
         labeled, responses = points[has_label], responses[has_label]
         unlabeled = self._unlabeled(points[~has_label], X_unlabeled)
-        if not varying_columns(responses).any():
-            raise ValueError("y: every response is constant; at least one must vary.")
-        limit = (
-            points.shape[1]
-            if self.weights is not None
-            else min(points.shape[1], responses.shape[1])
-        )
-        if isinstance(self.pca, Integral):
-            limit = min(limit, int(self.pca))
-        if self.n_components != "auto" and self.n_components > limit:
-            raise ValueError(
-                f"n_components={self.n_components} but X has {points.shape[1]} column(s) and y has "
-                f"{responses.shape[1]}; at most {limit} direction(s) are identifiable"
-                f"{' from first moments' if self.weights is None else ''}."
-            )
+        limit = self._check_sizes(labeled, responses)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._choose_config(labeled, unlabeled)
         if self._is_paper() and groups is None:
@@ -302,9 +291,8 @@ class SteinSDR(DirectionTransformer):
             others = _subset(len(unlabeled), self.max_rows - len(pilot), rng)
             if self.config_ == "split":
                 others = _subset(len(unlabeled), self.max_rows, rng)
-            rows = np.r_[np.flatnonzero(has_label)[pilot], np.flatnonzero(~has_label)]
-            known = np.r_[codes[rows], np.zeros(len(unlabeled), dtype=int)]
-            known = known[np.r_[: len(pilot), len(pilot) + others]]
+            elsewhere = np.zeros(len(unlabeled) - np.sum(~has_label), dtype=int)
+            known = np.r_[codes[has_label][pilot], np.r_[codes[~has_label], elsewhere][others]]
             self.n_rows_ = len(labeled)
             moment = self._learn(labeled[pilot], responses[pilot], unlabeled[others], known, rng)
             if len(pilot) < len(labeled):
@@ -355,11 +343,7 @@ class SteinSDR(DirectionTransformer):
             kept = np.vstack([X_kept, points]), np.vstack([Y_kept, responses])
             self._pieces["rows"] = kept
             first, known = (array[: self.max_rows] for array in kept)
-            if len(first) < 2 or not varying_columns(known).any():
-                raise ValueError(
-                    f"y: the {len(first)} row(s) so far have no response that varies; begin with "
-                    "a larger piece."
-                )
+            self._check_sizes(first, known)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
             self._choose_config(first, first[:0])
             self.n_rows_ = len(first)
@@ -395,13 +379,34 @@ class SteinSDR(DirectionTransformer):
             validate_data(self, frame, skip_check_array=True)
         first = validate_data(self, first, dtype=np.float64, reset=not hasattr(X, "columns"))
         known = check_matrix(known, "y")
+        self._check_sizes(first, known)
         self._choose_config(first, first[:0])
         self.n_rows_ = len(points)
         moment = self._learn(first, known, first[:0], np.zeros(len(first), dtype=int), rng)
         if len(pilot) < len(points):
             self.cross_moment_ = add_up(self, moment, points, responses)
         self._set_directions()
+        for message in self._warnings(first, known):
+            warnings.warn(message, stacklevel=3)
         return self
+
+    def _check_sizes(self, X: NDArray, Y: NDArray) -> int:
+        """Return the largest possible dimension; raise if more are wanted or nothing varies."""
+        if len(Y) < 2 or not varying_columns(Y).any():
+            raise ValueError(
+                f"y: every response is constant over its {len(Y)} labeled row(s); at least one "
+                "must vary."
+            )
+        limit = X.shape[1] if self.weights is not None else min(X.shape[1], Y.shape[1])
+        if isinstance(self.pca, Integral):
+            limit = min(limit, int(self.pca))
+        if self.n_components != "auto" and self.n_components > limit:
+            raise ValueError(
+                f"n_components={self.n_components} but X has {X.shape[1]} column(s) and y has "
+                f"{Y.shape[1]}; at most {limit} direction(s) are identifiable"
+                f"{' from first moments' if self.weights is None else ''}."
+            )
+        return limit
 
     def _is_paper(self) -> bool:
         """Return whether the moment is the paper's, whose coordinates are the raw columns."""
@@ -678,15 +683,23 @@ class SteinSDR(DirectionTransformer):
                     f"singular value is {rest:.2g} without it. What it adds is noise; pass "
                     "center=True."
                 )
-        # A user's own rule may have no thresholds.
+        # A user's own rule may have neither p-values nor thresholds.
+        p_values = getattr(self.rank_, "p_values", None)
         thresholds = getattr(self.rank_, "thresholds", None)
-        values = getattr(self.rank_, "singular_values", [0.0])
-        if thresholds is not None and values[0] <= thresholds[0]:
-            yield (
-                f"rank: no direction stands out, the largest singular value is {values[0]:.2g} and "
-                f"its threshold {thresholds[0]:.2g}. One direction is kept all the same; do not "
-                "trust it."
-            )
+        kept = "One direction is kept all the same; do not trust it."
+        if self.link_ is not None and not is_linear(self.link_):
+            kept = "What is kept comes from a nonlinear fit, whose directions the test cannot see."
+        if self.rank_ is not None and p_values is not None:
+            if self.rank_.rank == 0:
+                p_value = f"{p_values[0]:.2g}"
+                yield f"rank: no direction stands out, the first has p-value {p_value}. {kept}"
+        elif self.rank_ is not None and thresholds is not None:
+            value = self.rank_.singular_values[0]
+            if value <= thresholds[0]:
+                yield (
+                    f"rank: no direction stands out, the largest singular value is {value:.2g} and "
+                    f"its threshold {thresholds[0]:.2g}. {kept}"
+                )
         # With as many directions as responses all are kept, whatever their units.
         if self.n_components_ < Y.shape[1] and _units_differ(Y):
             yield (
