@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .rank import tail_check
 
-__all__ = ["Coordinates", "learn_coordinates", "robust_units"]
+__all__ = ["Coordinates", "heavy_tails", "learn_coordinates", "robust_units"]
 
 _NORMAL_QUARTILES = 1.349  # interquartile range of a standard normal variable
 _CORRELATED = 0.25  # "auto" takes components if the columns have less than this share of dimensions
@@ -44,6 +44,11 @@ class Coordinates:
         """Return coefficients (p, r) of the raw columns that give the indices of (k, r)."""
         lifted = directions if self.basis is None else self.basis @ directions
         return lifted / self.unit[:, None]
+
+
+def heavy_tails(X: NDArray) -> bool:
+    """Return :func:`steinsdr.rank.tail_check` in units in which fourth powers are numbers."""
+    return tail_check(X / np.maximum(np.abs(X).max(axis=0), np.finfo(float).tiny)).heavy
 
 
 def robust_units(X: NDArray) -> NDArray:
@@ -81,8 +86,15 @@ def learn_coordinates(
         Fewest components that "auto" may take.
     """
     if scale == "auto":
-        scale = "robust" if tail_check(X).heavy else "sd"
-    unit = X.std(axis=0) if scale == "sd" else robust_units(X)
+        scale = "robust" if heavy_tails(X) else "sd"
+    with np.errstate(over="ignore", under="ignore"):
+        unit = X.std(axis=0) if scale == "sd" else robust_units(X)
+    if not (np.isfinite(unit).all() and (unit > 0).all()):
+        wrong = int(np.sum(~(np.isfinite(unit) & (unit > 0))))
+        raise ValueError(
+            f"X has {wrong} column(s) whose spread is too large or too small for a number; rescale "
+            "them."
+        )
     plain = Coordinates(X.mean(axis=0), unit, None, scale)
     if pca is None or (pca == "auto" and not _correlated(X)):
         return plain

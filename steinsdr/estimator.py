@@ -26,11 +26,11 @@ from ._base import (
     varying_columns,
 )
 from .blocks import add_up, block_rows, is_dask
-from .coordinates import learn_coordinates
+from .coordinates import heavy_tails, learn_coordinates
 from .inference import loading_errors, summary
 from .link import KernelLink, fit_link, is_linear, link_gradients
 from .moments import AugmentedMoment, EfficientMoment, cross_moment, fourier_weights
-from .rank import AdaptiveRank, DirectionTransformer, RankRule, SequentialRank, tail_check
+from .rank import AdaptiveRank, DirectionTransformer, RankRule, SequentialRank
 from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
 
 __all__ = ["LabeledOnly", "SteinSDR"]
@@ -174,6 +174,7 @@ class SteinSDR(DirectionTransformer):
     cross_moment_: Any
     loadings_: Any
     loading_errors_: Any
+    subspace_error_: float | None
     _pieces: dict[str, Any]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -273,6 +274,7 @@ class SteinSDR(DirectionTransformer):
         check_numeric_columns(X, "X")
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         responses = check_responses(y, n_rows=len(points))
+        _check_squares(X=points, y=responses)
         has_label = split_labeled(responses)
         if has_label.sum() < 2:
             raise ValueError(f"y has {has_label.sum()} labeled row(s); at least 2 are needed.")
@@ -327,10 +329,16 @@ class SteinSDR(DirectionTransformer):
                 "partial_fit with the paper's moment: its score has no subset of rows to be "
                 'learned from; use augment, weights, pca or scale="auto".'
             )
+        if self.config in ("split", "full"):
+            raise ValueError(
+                f"config={self.config!r}: partial_fit takes labeled rows only; expected "
+                '"sup" or "auto".'
+            )
         check_numeric_columns(X, "X")
         new = not hasattr(self, "_pieces")
         points = validate_data(self, X, dtype=np.float64, reset=new)
         responses = check_matrix(check_responses(y, n_rows=len(points)), "y")
+        _check_squares(X=points, y=responses)
         if not new and responses.shape[1] != self._pieces["q"]:
             raise ValueError(
                 f"y has {responses.shape[1]} column(s); the pieces before had {self._pieces['q']}."
@@ -341,7 +349,6 @@ class SteinSDR(DirectionTransformer):
         if self._pieces["moment"] is None:
             X_kept, Y_kept = self._pieces["rows"]
             kept = np.vstack([X_kept, points]), np.vstack([Y_kept, responses])
-            self._pieces["rows"] = kept
             first, known = (array[: self.max_rows] for array in kept)
             self._check_sizes(first, known)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -349,6 +356,7 @@ class SteinSDR(DirectionTransformer):
             self.n_rows_ = len(first)
             codes = np.zeros(len(first), dtype=int)
             moment = self._learn(first, known, first[:0], codes, rng)
+            self._pieces["rows"] = kept
             if len(kept[0]) < self.max_rows:
                 self._set_directions()
                 return self
@@ -375,10 +383,11 @@ class SteinSDR(DirectionTransformer):
         pilot = _subset(len(points), self.max_rows, rng)
         first, known = points[pilot].compute(), responses[pilot].compute()
         if hasattr(X, "columns"):
-            frame = X._meta_nonempty.iloc[:1]
-            validate_data(self, frame, skip_check_array=True)
-        first = validate_data(self, first, dtype=np.float64, reset=not hasattr(X, "columns"))
+            check_numeric_columns(X._meta_nonempty, "X")
+            first = type(X._meta)(first, columns=X.columns)
+        first = validate_data(self, first, dtype=np.float64)
         known = check_matrix(known, "y")
+        _check_squares(X=first, y=known)
         self._check_sizes(first, known)
         self._choose_config(first, first[:0])
         self.n_rows_ = len(points)
@@ -420,7 +429,7 @@ class SteinSDR(DirectionTransformer):
             return
         if not len(unlabeled):
             self.config_, self.config_reason_ = "sup", "there are no unlabeled rows"
-        elif tail_check(labeled).heavy:
+        elif heavy_tails(labeled):
             self.config_ = "full"
             self.config_reason_ = "tails are heavy, and unlabeled rows make units and score sharper"
         else:
@@ -437,10 +446,14 @@ class SteinSDR(DirectionTransformer):
                 "rows of X whose y is NaN."
             )
         labels = np.asarray(groups)
+        missing = sum(label is None or label != label for label in labels.ravel().tolist())
+        if missing:
+            raise ValueError(f"groups has {missing} missing value(s); every row needs a group.")
         if labels.shape != (len(points),):
             raise ValueError(f"groups has shape {labels.shape}; expected ({len(points)},).")
         has_label = split_labeled(responses)
         names, codes = np.unique(labels.astype(str), return_inverse=True)
+        sizes = [np.nanmax(np.abs(array), axis=0) for array in (points, responses)]
         points, responses = points.copy(), responses.copy()
         for code, name in enumerate(names):
             rows = codes == code
@@ -451,6 +464,10 @@ class SteinSDR(DirectionTransformer):
                 )
             points[rows] -= points[rows].mean(axis=0)
             responses[rows] -= responses[rows & has_label].mean(axis=0)
+        for centred, size in zip((points, responses), sizes, strict=True):
+            # What is constant within groups is rounding now.
+            centred[:, np.nanmax(np.abs(centred), axis=0) <= 1e-12 * size] = 0.0
+        responses[~has_label] = np.nan
         return points, responses, codes
 
     def _fit_paper(
@@ -462,6 +479,7 @@ class SteinSDR(DirectionTransformer):
         if self.center:
             Y = Y - Y.mean(axis=0)
         self.coordinates_ = self.link_ = self.loadings_ = self.loading_errors_ = None
+        self.subspace_error_ = None
         self.n_rows_ = len(labeled)
         check_not_constant(train, "X", getattr(self, "feature_names_in_", None))
         estimator = self._new_score(None, seed=int(rng.integers(2**31)))
@@ -500,8 +518,19 @@ class SteinSDR(DirectionTransformer):
         separate = self.separate
         if separate == "auto":
             separate = len(sizes) > 1 and sizes.min() >= _LARGE_GROUP * Z.shape[1]
+        if given > Z.shape[1]:
+            raise ValueError(
+                f"n_components={given} but {len(everything)} row(s) have {Z.shape[1]} principal "
+                "component(s); expected no more directions."
+            )
         estimator = self._new_score(train, seed=seed)
         if separate and len(sizes) > 1:
+            rows = np.bincount(groups, minlength=int(codes.max()) + 1)
+            if rows.min() < 2:
+                raise ValueError(
+                    f"separate=True: a group has {rows.min()} of the {len(groups)} rows that the "
+                    "score is learned from; at least 2 are needed."
+                )
             estimator = _SeparateScores(estimator)
             self.score_estimator_ = estimator.fit(train, groups)
             self.scores_ = S = estimator.evaluate(Z, codes[: len(X)])
@@ -517,19 +546,19 @@ class SteinSDR(DirectionTransformer):
         linear = self.link_ is None or is_linear(self.link_)
         first = AugmentedMoment(self.link_)
         start = _mean_over(first, Z, S, Y)
-        outer = None if linear else _outer_product(self.link_, Z)
+        outer = None if linear else _outer_product(self.link_, Z, q)
         self.n_components_ = r = self._select_dimension(
             self._rule(), cross_moment(S, Y), limit=min(Z.shape[1], q), scores=S, Y=Y, X=Z, rng=rng
         )
         if self.n_components == "auto" and outer is not None and self.weights is not None:
             self.n_components_ = r = max(r, _predictive_rank(outer, Z, Y))
         directions = _leading(start if outer is None else outer, r)
-        if directions.shape[1] < r:  # more directions than responses: waves of the first show them
+        while directions.shape[1] < r:  # more than responses: waves of the first show others
             waves = AugmentedMoment(self.link_, fourier_weights(Z, directions))
             directions = _leading(_mean_over(waves, Z, S, Y), r)
         weights = self.weights
         if isinstance(weights, str) and weights == "auto":
-            weights = "efficient" if len(Z) >= 2 * Z.shape[1] or r > q else None
+            weights = "efficient" if len(Z) >= max(3, 2 * Z.shape[1]) or r > q else None
         if weights is None:
             moment: AugmentedMoment | EfficientMoment = first
         elif isinstance(weights, str) and weights == "efficient":
@@ -543,6 +572,11 @@ class SteinSDR(DirectionTransformer):
             moment = AugmentedMoment(self.link_, self._own_weights(weights))
         gradients, C = moment.parts(Z, Y)
         self.cross_moment_ = (gradients + S.T @ C) / len(Z)
+        if C.shape[1] < r or not np.any(self.cross_moment_):
+            raise ValueError(
+                f"weights: the moment has {C.shape[1]} column(s), which show fewer than "
+                f"{r} direction(s), or vanishes; expected more weights."
+            )
         self._terms = _influence(self.cross_moment_, C, r)
         if linear:
             # The residuals behind efficient weights are too small, since the same rows gave the
@@ -567,7 +601,10 @@ class SteinSDR(DirectionTransformer):
         directions = svd_flip(U, Vt)[0][:, : self.n_components_]
         if self.coordinates_ is not None:
             self._set_loadings(directions)
-            raw = np.linalg.qr(self.coordinates_.raw(directions))[0]
+            raw = self.coordinates_.raw(directions)
+            # The largest rows first: rounding then is relative to each row, whatever its unit.
+            order = np.argsort(-np.abs(raw).max(axis=1), kind="stable")
+            raw[order] = np.linalg.qr(raw[order])[0]
             directions = svd_flip(raw, np.zeros((raw.shape[1], 1)))[0]
         self.components_ = directions.T
 
@@ -603,7 +640,10 @@ class SteinSDR(DirectionTransformer):
 
         def weights(Z: NDArray) -> tuple[NDArray, NDArray]:
             lifted = Z if coordinates.basis is None else Z @ coordinates.basis.T
-            values, gradients = function(lifted * coordinates.unit + coordinates.shift)
+            try:
+                values, gradients = function(lifted * coordinates.unit + coordinates.shift)
+            except TypeError as error:
+                raise ValueError(f"weights must return values and gradients: {error}") from error
             values = check_matrix(values, "the values of weights")
             gradients = np.asarray(gradients, dtype=float)
             n, p, m = len(Z), len(coordinates.unit), values.shape[1]
@@ -687,10 +727,9 @@ class SteinSDR(DirectionTransformer):
         p_values = getattr(self.rank_, "p_values", None)
         thresholds = getattr(self.rank_, "thresholds", None)
         kept = "One direction is kept all the same; do not trust it."
-        if self.link_ is not None and not is_linear(self.link_):
-            kept = "What is kept comes from a nonlinear fit, whose directions the test cannot see."
+        nonlinear = self.link_ is not None and not is_linear(self.link_)
         if self.rank_ is not None and p_values is not None:
-            if self.rank_.rank == 0:
+            if self.rank_.rank == 0 and not nonlinear:
                 p_value = f"{p_values[0]:.2g}"
                 yield f"rank: no direction stands out, the first has p-value {p_value}. {kept}"
         elif self.rank_ is not None and thresholds is not None:
@@ -748,10 +787,22 @@ def _leading(matrix: NDArray, r: int) -> NDArray:
     return np.linalg.svd(matrix, full_matrices=False)[0][:, :r]
 
 
-def _outer_product(link: Any, Z: NDArray) -> NDArray:
+def _outer_product(link: Any, Z: NDArray, q: int) -> NDArray:
     """Return a matrix whose left singular vectors are those of the gradients' outer product."""
-    gradients = link_gradients(link, Z)
+    gradients = link_gradients(link, Z, q)
+    if gradients[:, 0].size < Z.shape[1]:  # no p x p matrix
+        return gradients.transpose(1, 0, 2).reshape(Z.shape[1], -1)
     return np.tensordot(gradients, gradients, axes=([0, 2], [0, 2]))
+
+
+def _check_squares(**arrays: NDArray) -> None:
+    """Raise if the squares of an array are too large for numbers."""
+    for name, array in arrays.items():
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.nansum(np.square(array))):
+                raise ValueError(
+                    f"{name} holds values too large for a finite variance; rescale its columns."
+                )
 
 
 def _influence(moment: NDArray, C: NDArray, r: int) -> tuple[NDArray, NDArray]:

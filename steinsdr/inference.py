@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from ._base import check_integer, check_share
+
 __all__ = ["loading_errors", "summary"]
 
 
@@ -47,6 +49,8 @@ def loading_errors(S: NDArray, C: NDArray, U: NDArray, n: int) -> NDArray:
 
 def summary(sdr: Any, n_loadings: int = 5, level: float = 0.95) -> str:
     """Return a table of a fitted :class:`steinsdr.SteinSDR`, ready to be printed."""
+    check_share(level, "level")
+    check_integer(n_loadings, "n_loadings", low=1)
     r, p = sdr.components_.shape
     lines = [
         f"SteinSDR: {r} direction(s) of {p} columns from {sdr.n_rows_} labeled rows",
@@ -59,7 +63,11 @@ def summary(sdr: Any, n_loadings: int = 5, level: float = 0.95) -> str:
         fit = "none" if sdr.link_ is None else type(sdr.link_).__name__
         lines.append(f"fit of the responses: {fit}")
     p_values = getattr(sdr.rank_, "p_values", None)
-    p_values = [] if p_values is None else p_values
+    # The test says nothing of directions that it did not select.
+    p_values = [] if p_values is None else p_values[: max(1, sdr.rank_.rank)]
+    if sdr.rank_ is not None and r > max(1, sdr.rank_.rank):
+        p_values = p_values[: sdr.rank_.rank]
+        lines.append("number of directions: by prediction, as the links are nonlinear")
     share = np.square(sdr.singular_values_) / np.sum(np.square(sdr.singular_values_))
     lines += ["", "direction  singular value  p-value   share"]
     for k in range(r):

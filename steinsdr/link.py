@@ -15,6 +15,7 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.linear_model._base import LinearModel
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -54,7 +55,8 @@ def fit_link(
     if augment not in ("auto", "ridge", "kernel"):
         link = clone(augment, safe=False).fit(X, Y[:, 0] if Y.shape[1] == 1 else Y)
         fitted = np.asarray(link.predict(X), dtype=float)
-        if fitted.size != Y.size or not np.isfinite(fitted).all():
+        shapes = [Y.shape, Y.shape[:1]] if Y.shape[1] == 1 else [Y.shape]
+        if fitted.shape not in shapes or not np.isfinite(fitted).all():
             raise ValueError(
                 f"augment: {link!r} predicts an array of shape {fitted.shape} with "
                 f"{np.isfinite(fitted).sum()} finite values; expected {Y.shape}, all finite."
@@ -65,7 +67,7 @@ def fit_link(
     ridge = _ridge(X, Y, pooled)
     errors = ridge.errors_
     # With fewer rows than twice the columns a kernel fit is no better than linear.
-    if augment == "ridge" or (len(X) < 2 * X.shape[1] and not nonlinear):
+    if augment == "ridge" or (len(X) < max(3, 2 * X.shape[1]) and not nonlinear):
         return ridge
     kernel = KernelLink(widths=(1.0,), max_centers=1000).fit(X, Y)
     # One response with heavy tails must not decide, hence ratios, and none above one.
@@ -87,11 +89,12 @@ def _ridge(X: NDArray, Y: NDArray, pooled: float) -> Any:
 
 def is_linear(link: Any) -> bool:
     """Return whether the gradient of a fitted regressor is its coefficients."""
-    return hasattr(link, "coef_") and not hasattr(link, "gradient")
+    # Not all that has coefficients is linear: generalized linear models are not.
+    return isinstance(link, LinearModel) and not hasattr(link, "gradient")
 
 
-def link_gradients(link: Any, X: NDArray) -> NDArray:
-    r"""Return :math:`\nabla \hat f(x_i)`, shape (n, p, q), of a fitted regressor.
+def link_gradients(link: Any, X: NDArray, q: int) -> NDArray:
+    r"""Return :math:`\nabla \hat f(x_i)`, shape (n, p, q), of a fitted regressor of q responses.
 
     It is the regressor's method ``gradient`` where there is one, its coefficients if it is
     linear, and else central differences of its predictions.
@@ -104,18 +107,19 @@ def link_gradients(link: Any, X: NDArray) -> NDArray:
     >>> X, Y = rng.standard_normal((50, 3)), rng.standard_normal((50, 2))
     >>> link = fit_link("ridge", X, Y)
     >>> differences = np.stack([_difference(link, X, j) for j in range(3)], axis=1)
-    >>> bool(np.allclose(link_gradients(link, X), differences))
+    >>> bool(np.allclose(link_gradients(link, X, 2), differences))
     True
     """
     n, p = X.shape
     if hasattr(link, "gradient"):
         gradient = np.asarray(link.gradient(X), dtype=float)
-        if gradient.shape[:2] != (n, p) or not np.isfinite(gradient).all():
+        gradient = gradient[:, :, None] if gradient.shape == (n, p) else gradient
+        if gradient.shape != (n, p, q) or not np.isfinite(gradient).all():
             raise ValueError(
                 f"augment: the gradient of {link!r} has shape {gradient.shape}, or values that are "
-                f"not finite; expected finite values of shape ({n}, {p}, q)."
+                f"not finite; expected finite values of shape ({n}, {p}, {q})."
             )
-        return gradient.reshape(n, p, -1)
+        return gradient
     if is_linear(link):
         coefficients = np.atleast_2d(link.coef_).T
         return np.broadcast_to(coefficients, (n, *coefficients.shape))
@@ -216,6 +220,8 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             if errors.sum() < best:
                 best, self.width_ = errors.sum(), float(width)
                 self.errors_, self.alpha_, self.dual_coef_ = errors, alpha, coefficients
+        if not np.isfinite(best):
+            raise ValueError("y: its squares are not finite; rescale the responses.")
         return self
 
     def _tune(

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._base import check_matrix, check_not_constant, check_same_rows
+from ._base import check_matrix, check_not_constant, check_same_rows, varying_columns
 from .link import KernelLink, link_gradients
 
 __all__ = [
@@ -187,7 +187,7 @@ class AugmentedMoment:
         residuals, gradients = Y, np.zeros((1, p, Y.shape[1]))
         if self.link is not None:
             residuals = Y - np.asarray(self.link.predict(X)).reshape(Y.shape)
-            gradients = link_gradients(self.link, X)
+            gradients = link_gradients(self.link, X, Y.shape[1])
         if self.weights is None:
             return gradients.sum(axis=0), residuals
         values, slopes = self.weights(X)
@@ -221,7 +221,9 @@ class EfficientMoment:
         self.steps = directions / np.where(spread > 0, spread, 1.0)  # dt/dx
         self.link = KernelLink(widths=_LINK_WIDTHS, max_centers=_LINK_CENTERS)
         self.link.fit(X @ self.steps, Y)
-        errors = np.maximum(self.link.errors_, np.finfo(float).tiny)
+        # A response that does not vary has nothing to say, and no error either.
+        varies = varying_columns(Y)
+        errors = np.where(varies, np.maximum(self.link.errors_, np.finfo(float).tiny), np.inf)
         self.precisions = errors.min() / errors  # of the responses, relative
 
     def parts(self, X: NDArray, Y: NDArray) -> tuple[NDArray, NDArray]:

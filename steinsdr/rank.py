@@ -8,6 +8,7 @@ dimension such a rule can select.
 from __future__ import annotations
 
 import inspect
+import math
 import numbers
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
@@ -409,6 +410,11 @@ class SequentialRank(BaseEstimator):
             Responses.
         """
         self._validate_params()
+        if 1 / (self.n_flips + 1) > self.level:
+            raise ValueError(
+                f"n_flips={self.n_flips}: no p-value can be below level={self.level}; "
+                f"expected at least {math.ceil(1 / self.level) - 1}."
+            )
         S, responses, points = (
             check_matrix(a, name) for a, name in ((scores, "scores"), (Y, "Y"), (X, "X"))
         )
@@ -447,7 +453,7 @@ class SequentialRank(BaseEstimator):
         (n, p), q = P.shape, Q.shape[1]
         spread = np.sqrt(np.maximum(1 - leverage, 1e-9))[:, None]
         largest, norms = [], []
-        step = max(1, _CHUNK // (n * q))
+        step = max(1, _CHUNK // (max(n, p) * q))
         sizes = [min(step, self.n_flips - start) for start in range(0, self.n_flips, step)]
         for m in (0, *sizes):
             flips = rng.choice([-1.0, 1.0], size=(n, m)) / spread if m else np.ones((n, 1))
