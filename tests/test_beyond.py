@@ -1,0 +1,406 @@
+"""The identity behind SteinSDR: double robustness, weights, invariances, groups, components."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from steinsdr import SteinSDR
+from steinsdr.link import KernelLink, fit_link
+from steinsdr.moments import AugmentedMoment, EfficientMoment, cross_moment, fourier_weights
+from steinsdr.scores import GaussianScore, TikhonovScore
+from steinsdr.simulation import simulate
+from steinsdr.subspace import procrustes_distance
+
+
+@parametrize_with_checks(
+    [
+        SteinSDR(augment=None),
+        SteinSDR(augment="kernel", weights=None),
+        SteinSDR(augment="ridge", weights="fourier"),
+        SteinSDR(pca=1, scale="robust"),
+    ]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_sklearn_checks_of_variants(estimator, check):
+    check(estimator)
+
+
+# The identity.
+
+
+@pytest.fixture(scope="module")
+def stein_points():
+    """Points with exact second moments I and odd moments 0: Stein's identity for s(x) = x."""
+    Z = np.random.default_rng(0).standard_normal((50, 3))
+    Z = np.vstack([Z, -Z])
+    return Z @ np.linalg.inv(np.linalg.cholesky(Z.T @ Z / len(Z))).T
+
+
+SLOPES, CURVATURE, WRONG = np.array([1.0, -2.0, 0.5]), np.diag([1.0, 0.0, 3.0]), np.ones(3)
+
+
+class Known:
+    """A regressor that knows a quadratic function, or is given a wrong linear one."""
+
+    def __init__(self, right):
+        self.right = right
+
+    def predict(self, X):
+        if self.right:
+            return X @ SLOPES + np.einsum("ij,jk,ik->i", X, CURVATURE, X) / 2
+        return X @ WRONG + 7.0
+
+    def gradient(self, X):
+        gradient = SLOPES + X @ CURVATURE if self.right else np.broadcast_to(WRONG, X.shape)
+        return gradient[:, :, None]
+
+
+@pytest.mark.parametrize(
+    ("score_factor", "right_fit", "expected"),
+    [
+        (1.0, True, SLOPES),
+        (1.0, False, SLOPES),
+        (3.0, True, SLOPES),
+        (3.0, False, 3 * SLOPES - 2 * WRONG),
+    ],
+)
+def test_one_of_score_and_fit_must_be_right(stein_points, score_factor, right_fit, expected):
+    X = stein_points
+    Y = Known(right=True).predict(X)[:, None]
+    gradients, C = AugmentedMoment(Known(right_fit)).parts(X, Y)
+    moment = (gradients + score_factor * X.T @ C) / len(X)
+    np.testing.assert_allclose(moment[:, 0], expected, atol=1e-12)
+
+
+def test_weighted_moment_is_the_mean_of_weight_times_gradient():
+    """Normal x, an even link (b'x)^2 and a wrong fit; E{w grad f} in closed form."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200_000, 3))
+    b, u, v = np.array([1.0, 1.0, 0.0]) / np.sqrt(2), np.array([0.5, 0.0, 2.0]), np.eye(3)[0]
+
+    def weights(Z):
+        values = np.column_stack([np.ones(len(Z)), Z @ u, np.sin(Z @ v)])
+        slopes = np.column_stack([np.zeros(len(Z)), np.ones(len(Z)), np.cos(Z @ v)])
+        return values, slopes[:, None, :] * np.column_stack([v, u, v])
+
+    Y = ((X @ b) ** 2)[:, None] + rng.standard_normal((len(X), 1))
+    gradients, C = AugmentedMoment(Known(right=False), weights).parts(X, Y)
+    terms = X[:, :, None] * C[:, None, :]
+    error = terms.std(axis=0) / np.sqrt(len(X))
+    expected = np.column_stack([0 * b, 2 * (u @ b) * b, 2 * np.exp(-0.5) * (v @ b) * b])
+    assert np.all(np.abs(gradients / len(X) + terms.mean(axis=0) - expected) < 6 * error)
+
+
+@pytest.mark.parametrize("kind", ["none", "kernel", "fourier", "efficient"])
+def test_sum_of_gradients_is_the_derivative_of_the_rest(kind):
+    """G = -sum_i dC_i/dx at fixed y: both parts of the moment come from w (y - f)."""
+    rng = np.random.default_rng(2)
+    X, Y = rng.standard_normal((40, 3)), rng.standard_normal((40, 2))
+    directions = np.linalg.qr(rng.standard_normal((3, 2)))[0]
+    link = KernelLink().fit(X, Y)
+    moment = {
+        "none": AugmentedMoment(None),
+        "kernel": AugmentedMoment(link),
+        "fourier": AugmentedMoment(link, fourier_weights(X, directions)),
+        "efficient": EfficientMoment(directions, X, Y),
+    }[kind]
+    step = 1e-5
+    slopes = [
+        (moment.parts(X + s, Y)[1] - moment.parts(X - s, Y)[1]).sum(axis=0) / (2 * step)
+        for s in step * np.eye(3)
+    ]
+    np.testing.assert_allclose(moment.parts(X, Y)[0], -np.array(slopes), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("config", ["sup", "split", "full"])
+def test_the_papers_mode_is_score_moment_and_singular_vectors_to_the_last_bit(config):
+    data = simulate("lognormal", 60, p=5, n_unlabeled=40, seed=3)
+    train = {
+        "sup": data.X,
+        "split": data.X_unlabeled,
+        "full": np.vstack([data.X, data.X_unlabeled]),
+    }[config]
+    score = TikhonovScore().fit(train)
+    S = score.evaluate(data.X) if config == "split" else score.train_scores_[:60]
+    M = cross_moment(S, data.Y)
+    sdr = SteinSDR.paper(2, config=config).fit(data.X, data.Y, data.X_unlabeled)
+    np.testing.assert_array_equal(sdr.cross_moment_, M)
+    U = np.linalg.svd(M, full_matrices=False)[0][:, :2]
+    np.testing.assert_array_equal(np.abs(sdr.components_), np.abs(U.T))
+
+
+# What must not matter.
+
+
+def indices(sdr, X):
+    """Orthonormal basis of the estimated indices of centred rows: what units do not change."""
+    return np.linalg.qr(sdr.transform(X - X.mean(axis=0)))[0]
+
+
+def angle(a, b):
+    """Sine of the largest angle between two subspaces given by orthonormal columns."""
+    return float(np.linalg.norm(b - a @ (a.T @ b), ord=2))
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three responses of three indices, with unit covariance of x in the sample."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((150, 5))
+    X = (X - X.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T, bias=True))).T
+    links = np.column_stack([X[:, 0], np.sin(X[:, 1]), X[:, 2] + X[:, 2] ** 2 / 4])
+    return X, links + 0.3 * rng.standard_normal((150, 3))
+
+
+VARIANTS = [{}, {"augment": "kernel"}, {"weights": "fourier"}, {"scale": "robust"}, {"pca": 4}]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_units_and_order_do_not_matter(three, variant):
+    X, Y = three
+    X = X + X[:, :1] * np.arange(5)  # correlated: equal eigenvalues have no leading components
+    plain = indices(SteinSDR(3, **variant).fit(X, Y), X)
+    moved = X * np.array([1, 10, 100, 1e3, 0.01]) - 5.0
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = SteinSDR(3, **variant).fit(X[order], Y[order])
+    assert angle(plain, indices(SteinSDR(3, **variant).fit(moved, Y), moved)) < 1e-7
+    assert angle(plain, indices(SteinSDR(3, **variant).fit(X, 7 * Y + 3), X)) < 1e-7
+    assert angle(plain, indices(shuffled, X)) < 1e-7
+
+
+def test_a_rotation_of_the_columns_rotates_the_directions(three):
+    X, Y = three
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
+    score = TikhonovScore(lam=1e-3, tol=1e-10)
+    plain, turned = (SteinSDR(3, score_estimator=score).fit(Z, Y) for Z in (X, X @ turn))
+    assert angle(plain.components_.T, turn @ turned.components_.T) < 1e-6
+
+
+def test_efficient_weights_take_no_notice_of_the_units_of_single_responses(three, monkeypatch):
+    monkeypatch.setattr("steinsdr.moments._LINK_WIDTHS", (1.0,))  # their choice is in these units
+    X, Y = three
+    units = np.array([1.0, 100.0, 0.01])
+    directions = np.eye(5)[:, :3]
+    moments = []
+    for responses in (Y, units * Y):
+        moment = EfficientMoment(directions, X, responses)
+        gradients, C = moment.parts(X, responses)
+        moments.append(gradients + X.T @ C)
+    # Up to one factor, because precisions are relative to the best response's.
+    ratio = moments[0] / moments[1]
+    np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)
+
+
+def test_threads_do_not_disturb_each_other(three):
+    found = [None, None]
+
+    def work(k):
+        found[k] = SteinSDR(random_state=0).fit(*three).components_
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(*found)
+
+
+# What first moments do not show.
+
+
+def test_one_response_shows_two_directions_of_even_links():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((300, 5))
+    y = X[:, 0] ** 2 + np.cos(2 * X[:, 1]) + 0.2 * rng.standard_normal(300)
+    sdr = SteinSDR(2).fit(X, y)
+    assert procrustes_distance(sdr.components_.T, np.eye(5)[:, :2]) < 0.15
+    assert isinstance(sdr.link_, KernelLink)
+    blind = SteinSDR(1, augment=None, weights=None).fit(X, y)
+    assert procrustes_distance(blind.components_.T, np.eye(5)[:, :1]) > 0.3
+
+
+def test_fit_is_linear_unless_the_kernel_is_clearly_better(three):
+    X, _ = three
+    noise = 0.5 * np.random.default_rng(0).standard_normal((len(X), 1))
+    assert not isinstance(fit_link("auto", X, X[:, :1] + noise), KernelLink)
+    assert isinstance(fit_link("auto", X, X[:, :1] ** 2 + noise), KernelLink)
+
+
+# Groups.
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    rng = np.random.default_rng(6)
+    X, groups = rng.standard_normal((200, 4)), np.repeat(["a", "b", "c", "d"], 50)
+    Y = X[:, :2] + 0.3 * rng.standard_normal((200, 2))
+    return X, Y, groups
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_means_of_groups_do_not_matter(grouped, separate):
+    X, Y, groups = grouped
+    codes = np.unique(groups, return_inverse=True)[1]
+    shifts = np.random.default_rng(0).standard_normal((4, 4)) * 10
+    plain, moved = (
+        SteinSDR(2, separate=separate).fit(A, B, groups=groups)
+        for A, B in ((X, Y), (X + shifts[codes], Y + 5 * shifts[codes, :2]))
+    )
+    np.testing.assert_allclose(moved.components_, plain.components_, atol=1e-8)
+
+
+def test_separate_scores_are_those_of_each_group(grouped):
+    X, Y, groups = grouped
+    wide = groups == "b"
+    X = X * np.where(wide, 3.0, 1.0)[:, None]
+    sdr = SteinSDR(2, separate=True, score_estimator=GaussianScore(), scale="sd")
+    sdr.fit(X, Y, groups=groups)
+    for name in "abcd":
+        rows = X[groups == name]
+        Z = sdr.coordinates_.map(rows - rows.mean(axis=0))
+        np.testing.assert_allclose(sdr.scores_[groups == name], GaussianScore().fit(Z).evaluate(Z))
+    shared = SteinSDR(2, score_estimator=GaussianScore(), scale="sd").fit(X, Y, groups=groups)
+    assert isinstance(shared.score_estimator_, GaussianScore), "12 rows a column are too few"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda g: g[:-1], r"groups has shape \(199,\); expected \(200,\)"),
+        (lambda g: np.r_[g[:-1], ["e"]], r"groups: .*'e'\)? has 1 labeled row"),
+        (lambda g: g[:, None], r"groups has shape \(200, 1\)"),
+    ],
+)
+def test_bad_groups_are_named(grouped, change, message):
+    X, Y, groups = grouped
+    with pytest.raises(ValueError, match=message):
+        SteinSDR(2).fit(X, Y, groups=change(groups))
+
+
+def test_groups_of_unlabeled_rows_are_not_known(grouped):
+    X, Y, groups = grouped
+    with pytest.raises(ValueError, match="groups with X_unlabeled"):
+        SteinSDR(2).fit(X, Y, X, groups)
+
+
+# Principal components.
+
+
+def factor_data(n, p, rng):
+    """Three factors in all columns; the first two are the responses."""
+    factors = rng.standard_normal((n, 3))
+    X = factors @ rng.standard_normal((3, p)) + rng.standard_normal((n, p))
+    return X, factors[:, :2] + 0.1 * rng.standard_normal((n, 2)), factors[:, :2]
+
+
+def test_wide_data_need_no_square_matrix():
+    X, Y, factors = factor_data(60, 20_000, np.random.default_rng(7))
+    tracemalloc.start()
+    sdr = SteinSDR(2).fit(X, Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * X.nbytes, "a p x p matrix takes 333 times the data"
+    assert sdr.components_.shape == (2, 20_000)
+    assert sdr.coordinates_.basis.shape[1] < 30
+    centred = factors - factors.mean(axis=0)
+    assert angle(indices(sdr, X), np.linalg.qr(centred)[0]) < 0.3
+
+
+def test_components_are_taken_if_columns_are_strongly_correlated_only():
+    rng = np.random.default_rng(8)
+    X, Y, _ = factor_data(100, 30, rng)
+    taken = SteinSDR(2).fit(X, Y)
+    assert taken.coordinates_.basis.shape == (30, taken.cross_moment_.shape[0])
+    assert "principal components" in taken.summary()
+    spread = np.linalg.qr(taken.loadings_)[0]
+    assert angle(taken.coordinates_.basis, spread) < 1e-10, "in the original columns"
+    assert SteinSDR(2).fit(rng.standard_normal((100, 30)), Y).coordinates_.basis is None
+    assert SteinSDR(2, pca=None).fit(X, Y).coordinates_.basis is None
+
+
+# What the fit tells.
+
+
+@pytest.mark.parametrize(
+    ("law", "n_unlabeled", "config", "reason"),
+    [
+        ("isotropic", 0, "sup", "no unlabeled rows"),
+        ("isotropic", 50, "sup", "tails are light"),
+        ("lognormal", 50, "full", "tails are heavy"),
+    ],
+)
+def test_configuration_is_chosen_for_a_reason(law, n_unlabeled, config, reason):
+    data = simulate(law, 60, p=4, n_unlabeled=50, seed=1)
+    extra = data.X_unlabeled if n_unlabeled else None
+    sdr = SteinSDR(2).fit(data.X, data.Y, extra)
+    assert sdr.config_ == config
+    assert reason in sdr.config_reason_
+    assert f"score learned from: {config} ({sdr.config_reason_})" in sdr.summary()
+    assert sdr.coordinates_.scale == ("robust" if law == "lognormal" else "sd")
+
+
+def test_summary_shows_directions_and_loadings(three):
+    X, Y = three
+    names = [f"gene{j}" for j in range(5)]
+    sdr = SteinSDR(random_state=0).fit(pd.DataFrame(X, columns=names), Y)
+    lines = sdr.summary(n_loadings=2, level=0.9).splitlines()
+    start = lines.index("direction  singular value  p-value   share")
+    table = [line.split() for line in lines[start + 1 : start + 4]]
+    assert [float(row[1]) for row in table] == pytest.approx(sdr.singular_values_[:3], rel=1e-3)
+    assert sum(float(row[3].rstrip("%")) for row in table) == pytest.approx(100, abs=0.2)
+    where = lines.index("largest loadings, with 90% intervals")
+    _, name, value, low, high = lines[where + 1].split()
+    j = int(np.abs(sdr.loadings_[:, 0]).argmax())
+    assert name == names[j]
+    assert float(value) == pytest.approx(sdr.loadings_[j, 0], abs=1e-3)
+    half = 1.645 * sdr.loading_errors_[j, 0]
+    assert float(high.rstrip("]")) - float(low.lstrip("[").rstrip(",")) == pytest.approx(
+        2 * half, abs=2e-3
+    )
+    assert len(lines) == where + 1 + 3 * 2
+
+
+def test_standard_errors_are_those_of_the_bootstrap():
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((400, 5))
+    Y = X[:, :2] + np.column_stack([np.sin(X[:, 0]), 0 * X[:, 0]]) + rng.standard_normal((400, 2))
+    sdr = SteinSDR(2, score_estimator=GaussianScore(), augment="ridge", weights=None).fit(X, Y)
+    moved = []
+    for _ in range(150):
+        rows = rng.integers(400, size=400)
+        again = clone(sdr).fit(X[rows], Y[rows]).loadings_
+        # Rotations within the subspace are no error: compare with the nearest basis.
+        moved.append(again @ np.linalg.pinv(sdr.loadings_.T @ again) - sdr.loadings_)
+    bootstrap = np.sqrt(np.mean(np.square(moved), axis=(0, 2)))
+    errors = np.sqrt(np.mean(np.square(sdr.loading_errors_), axis=1))
+    np.testing.assert_allclose(errors[2:], bootstrap[2:], rtol=0.3)
+    assert sdr.subspace_error_ == pytest.approx(np.sqrt(2 * np.sum(errors**2)))
+
+
+def test_parameters_of_the_score_and_the_fit_are_searched(three):
+    X, Y = three
+    pipe = make_pipeline(
+        SteinSDR(3, score_estimator=TikhonovScore(), augment=KernelLink()), LinearRegression()
+    )
+    grid = GridSearchCV(
+        pipe,
+        {
+            "steinsdr__score_estimator__lam": [1e-3, 1e2],
+            "steinsdr__augment__max_centers": [10, 100],
+        },
+        cv=2,
+    ).fit(X, Y)
+    assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
+    assert set(grid.best_params_) == set(grid.param_grid)
+    names = grid.best_estimator_[:1].get_feature_names_out()
+    assert names.tolist() == ["steinsdr0", "steinsdr1", "steinsdr2"]
