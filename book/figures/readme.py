@@ -16,13 +16,17 @@ from steinsdr.subspace import chance_distance, procrustes_distance
 SIZES = [50, 100, 300, 500]  # those of Table 1, with its regularization
 REPETITIONS = 10
 METHODS = {
-    "SteinSDR": lambda n: SteinSDR(3, score=TikhonovScore(1e-5 if n >= 500 else 1e-4)),
+    "SteinSDR": lambda n: SteinSDR(3),
+    "the paper's estimator": lambda n: SteinSDR.paper(
+        3, score_estimator=TikhonovScore(1e-5 if n >= 500 else 1e-4)
+    ),
     "sliced inverse regression": lambda n: SIR(3),
     "the same, projective": lambda n: SIR(3, slicing="projective", random_state=0),
     "ridge regression": lambda n: RidgeDirections(3),
 }
 STYLES = {
     "SteinSDR": (METHOD_COLORS["TRE-sup"], "o-"),
+    "the paper's estimator": (METHOD_COLORS["TRE-sup"], "o--"),
     "sliced inverse regression": (METHOD_COLORS["SIR"], "o-"),
     "the same, projective": (METHOD_COLORS["SIR"], "o--"),
     "ridge regression": ("0.2", "o--"),
@@ -33,7 +37,7 @@ def draw() -> Figure:
     """Fit and draw."""
     use_style()
     data = simulate("ar1", 500, seed=43)
-    sdr = SteinSDR(score=TikhonovScore(1e-5), random_state=0).fit(data.X, data.Y)
+    sdr = SteinSDR(random_state=0).fit(data.X, data.Y)
     fig, axes = plt.subplots(1, 3, figsize=(13, 3.9))
     plot_spectrum(sdr.rank_, axes[0]).set_title("How many directions?")
     plot_alignment(sdr.components_[:3], data.B, axes[1]).set_title("Which directions?")

@@ -404,7 +404,8 @@ class TikhonovScoreCV(BaseEstimator):
     The Fisher divergence :math:`E\|\hat s - s\|^2/2` of an estimated score is, up to a constant
     that no estimate changes, the mean of :math:`\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)`, which
     asks for no true score (Hyvärinen 2005). The lambda with the smallest mean over held-out folds
-    is fitted on all rows: ``SteinSDR(score=TikhonovScoreCV())`` suits any number of columns.
+    is fitted on all rows: ``SteinSDR(score_estimator=TikhonovScoreCV())`` suits any number of
+    columns.
 
     Parameters
     ----------

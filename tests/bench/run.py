@@ -174,7 +174,7 @@ def bench_estimators() -> None:
     print(f"  {'n':>10}" + "".join(f"{name:>16}" for name in BASELINES))
     for n in (100, 300, 500):
         data = simulate("isotropic", n)
-        base = best_time(lambda d=data: SteinSDR(3).fit(d.X, d.Y), 5)
+        base = best_time(lambda d=data: SteinSDR.paper(3).fit(d.X, d.Y), 5)
         ratios = []
         for name in BASELINES:
             method = getattr(baselines, name)(n_components=3)
