@@ -168,8 +168,7 @@ class Reduction(DirectionTransformer):
             random_state=self.random_state,
         )
         self.sdr_.fit(Z, StandardScaler().fit_transform(responses))  # NaN stays NaN
-        score = self.sdr_.score_estimator_
-        self.lam_ = float(score.lam_ if self.lam is None else self.lam)
+        self.lam_ = float(self.sdr_.score_estimator_.lam_ if self.lam is None else self.lam)  # type: ignore[attr-defined]
         weights = self.root_ @ self.sdr_.components_.T
         weights /= np.linalg.norm(weights, axis=0)
         signs = np.sign(np.take_along_axis(weights, np.abs(weights).argmax(0)[None], axis=0))
