@@ -459,8 +459,8 @@ class SteinSDR(DirectionTransformer):
             rows = codes == code
             if (rows & has_label).sum() < 2:
                 raise ValueError(
-                    f"groups: {name!r} has {(rows & has_label).sum()} labeled row(s); at least 2 "
-                    "are needed. Merge small groups."
+                    f"groups: {str(name)!r} has {(rows & has_label).sum()} labeled row(s); at "
+                    "least 2 are needed. Merge small groups."
                 )
             points[rows] -= points[rows].mean(axis=0)
             responses[rows] -= responses[rows & has_label].mean(axis=0)

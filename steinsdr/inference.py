@@ -20,7 +20,8 @@ def loading_errors(S: NDArray, C: NDArray, U: NDArray, n: int) -> NDArray:
     :math:`U D V^\top` moves its left singular vectors by
     :math:`(I - U U^\top)(\hat M - M) V D^{-1}`, a mean of the terms
     :math:`(I - U U^\top) \hat s_i c_i^\top`. Their mean squares give the standard errors. A
-    rotation within the subspace does not count as an error.
+    rotation within the subspace does not count as an error. Bias of the fit and of the score does
+    not count either, so that intervals of correlated columns can cover a little less than they say.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ class EfficientMoment:
     :math:`\sum_k E\{\partial_j g_k \nabla f_k\} / \sigma_k^2`, with the leave-one-out error
     :math:`\sigma_k^2` of response k. These are the weights of the efficient score of the
     semiparametric model, so that one step from a root-n consistent U is enough. The units of the
-    responses do not matter.
+    responses matter only through the kernel's width, which all of them choose together.
 
     Parameters
     ----------

@@ -367,7 +367,8 @@ class SequentialRank(BaseEstimator):
     heavy tails cannot decide, and a response that a ridge regression predicts more than twice as
     badly as the median response counts less. The test sees mean gradients: a link that is even in a
     symmetric index has none. With such links and few columns it is conservative. Noise that is
-    skewed with a spread that depends on x may pass for signal.
+    skewed with a spread that depends on x may pass for signal. The two constants were chosen on
+    isotropic and log-normal designs of the paper's Table 2, and confirmed on its other two laws.
 
     Examples
     --------
