@@ -8,13 +8,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date, time, timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, validate_data
 
 __all__ = [
     "InstanceWith",
@@ -25,10 +26,13 @@ __all__ = [
     "check_nonnegative",
     "check_not_constant",
     "check_numeric_columns",
+    "check_points",
     "check_positive",
     "check_responses",
+    "check_result",
     "check_same_rows",
     "check_share",
+    "check_spread",
     "listed",
     "mean_and_scale",
     "needs_extra",
@@ -58,12 +62,12 @@ def needs_extra(extra: str, user: str) -> Iterator[None]:
     >>> with needs_extra("nn", "DenoisingScore"):
     ...     import a_package_that_nobody_has
     Traceback (most recent call last):
-    ImportError: DenoisingScore needs a_package_that_nobody_has: pip install 'steinsdr[nn]'
+    ImportError: DenoisingScore needs a_package_that_nobody_has; in a copy of the repository: ...
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        advice = f"{user} needs {error.name}: pip install 'steinsdr[{extra}]'"
+        advice = f"{user} needs {error.name}; in a copy of the repository: pip install '.[{extra}]'"
         raise ImportError(advice, name=error.name) from error
 
 
@@ -137,10 +141,7 @@ def check_matrix(
         If it is not numeric, not two-dimensional, holds NaN or infinity, has fewer
         than ``min_rows`` rows or another number of columns than ``n_columns``.
     """
-    try:
-        array = check_array(value, dtype=np.float64, input_name=name, ensure_min_samples=1)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: {error}") from error
+    array = _numbers(value, name)
     if array.shape[0] < min_rows:
         raise ValueError(f"{name} has {array.shape[0]} row(s); at least {min_rows} are needed.")
     if n_columns is not None and array.shape[1] != n_columns:
@@ -148,14 +149,38 @@ def check_matrix(
     return array
 
 
-def check_same_rows(X: NDArray, Y: NDArray, *, name: str = "X") -> None:
-    """Raise if Y has another number of rows than X, which the error calls ``name``."""
-    if len(X) != len(Y):
-        raise ValueError(f"{name} has {len(X)} row(s) but Y has {len(Y)}; they must match.")
+def check_points(
+    estimator: Any,
+    X: ArrayLike,
+    *,
+    min_rows: int = 1,
+    reset: bool = True,
+    order: Literal["C"] | None = None,
+) -> NDArray:
+    """Return X as a finite float64 matrix (n, p), and record or compare names and columns.
+
+    The gate of every ``fit`` (``reset=True``) and of every method of a fitted estimator. In a fit
+    each column that varies has a variance that is a positive finite number.
+    """
+    check_numeric_columns(X, "X")
+    points = validate_data(
+        estimator,
+        X,
+        dtype=np.float64,
+        order=order,
+        ensure_all_finite=False,
+        ensure_min_samples=min_rows,
+        reset=reset,
+    )
+    names = getattr(estimator, "feature_names_in_", None)
+    _check_finite(points, "X", names)
+    if reset:
+        check_spread(points, "X", names)
+    return points
 
 
-def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y") -> NDArray:
-    """Return Y as a float64 matrix (n, q); NaN is kept, infinity is refused.
+def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y", missing: bool = True) -> NDArray:
+    """Return Y as a float64 matrix (n, q); infinity is refused, and NaN unless ``missing``.
 
     A one-dimensional response becomes a single column.
     """
@@ -163,19 +188,159 @@ def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y") -> NDArray:
         raise ValueError(
             "requires y to be passed, but the target y is None: expected responses of shape (n, q)."
         )
-    try:
-        array = check_array(
-            Y, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name=name
-        )
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: {error}") from error
+    array = _numbers(Y, name, flat=True, missing=missing)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(f"{name} has shape {array.shape}; expected (n,) or (n, q) with q >= 1.")
     if array.shape[0] != n_rows:
         raise ValueError(f"{name} has {array.shape[0]} row(s) but X has {n_rows}; they must match.")
+    check_spread(array, name)
     return array
+
+
+def check_spread(array: NDArray, name: str, names: Sequence[str] | None = None) -> None:
+    """Raise if the variance of a column that varies is too large or too small for a number."""
+    known = np.where(np.isnan(array), 0.0, array)
+    with np.errstate(all="ignore"):
+        mean = known.sum(axis=0) / np.maximum(np.sum(~np.isnan(array), axis=0), 1)
+        squares = np.nansum(np.square(array - mean), axis=0)
+        sizes = np.square(known).sum(axis=0)
+        bad = ~np.isfinite(squares) | ~np.isfinite(sizes)
+        bad |= (squares < np.finfo(float).tiny) & varying_columns(
+            np.where(np.isnan(array), mean, array)
+        )
+        total = sizes.sum()
+    if bad.any() or not np.isfinite(total):
+        columns = _named(bad if bad.any() else sizes == sizes.max(), names)
+        raise ValueError(
+            f"{name} holds values too large or too small for a variance that is a positive finite "
+            f"number, in column(s) {columns}; rescale its columns."
+        )
+
+
+def check_result(result: NDArray, what: str, cause: str = "X") -> NDArray:
+    """Return a result if it is finite; else say what is not, and which argument is at fault."""
+    if not np.isfinite(result).all():
+        raise ValueError(
+            f"{cause}: the values are too far from 1 for {what} to be finite numbers; rescale."
+        )
+    return result
+
+
+def check_numeric_columns(value: Any, name: str) -> None:
+    """Raise if an array or a frame holds dates, text, complex or masked values, or repeats names.
+
+    What is left, lists and objects that are numbers among them, is converted by scikit-learn.
+
+    Examples
+    --------
+    >>> check_numeric_columns(np.array(["2020-01-01"], dtype="datetime64[D]"), "y")
+    Traceback (most recent call last):
+    ValueError: y: not numeric: dates or times in column(s) 0; ...
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        masked = _named(np.atleast_2d(np.ma.getmaskarray(value)).any(axis=0))
+        raise ValueError(
+            f"{name} is a masked array with masked values in column(s) {masked}; fill them or "
+            "leave their rows out, since the mask would be lost."
+        )
+    if hasattr(value, "columns") and hasattr(value, "iloc"):
+        repeated = value.columns[value.columns.duplicated()]
+        if len(repeated):
+            raise ValueError(
+                f"{name} has column names that repeat ({listed(map(repr, repeated))}); every "
+                "column needs a name of its own."
+            )
+        kinds = {repr(c): _kind(value.iloc[:, j]) for j, c in enumerate(value.columns)}
+    elif hasattr(value, "__dask_graph__") or not hasattr(value, "__array__"):
+        if not isinstance(value, (list, tuple)) or hasattr(value, "__dask_graph__"):
+            return
+        try:
+            array = np.asarray(value)
+        except ValueError:  # ragged: scikit-learn says so
+            return
+        return check_numeric_columns(array, name) if array.dtype.kind not in "biuf" else None
+    else:
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf" or array.ndim not in (1, 2):
+            return
+        columns = array[:, None] if array.ndim == 1 else array
+        kinds = {str(j): _kind(column) for j, column in enumerate(columns.T)}
+    wrong = {column: kind for column, kind in kinds.items() if kind}
+    if wrong:
+        found = ", ".join(dict.fromkeys(kind for kind in wrong.values() if kind))
+        raise ValueError(
+            f"{name}: not numeric: {found} in column(s) {listed(wrong)}; every column must be "
+            "numbers. Leave such columns out; of dates, take differences in days."
+        )
+
+
+def _kind(column: Any) -> str | None:
+    """Return what a column holds in place of numbers, None if scikit-learn is to decide."""
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "mM":
+        return "dates or times"
+    if kind == "c":
+        return "Complex data not supported"
+    values = np.asarray(column, dtype=object) if kind in "OUST" else np.empty(0)
+    if any(isinstance(v, (date, time, timedelta, np.datetime64, np.timedelta64)) for v in values):
+        return "dates or times"
+    if any(isinstance(v, complex) for v in values):
+        return "Complex data not supported"
+    for value in values:
+        if isinstance(value, (str, bytes)):
+            try:
+                float(value)
+            except ValueError:
+                return f"text such as {value!r}"
+    return None
+
+
+def _numbers(value: Any, name: str, *, flat: bool = False, missing: bool = False) -> NDArray:
+    """Return a float64 array, refused by type or by values with the argument's name."""
+    check_numeric_columns(value, name)
+    names = [repr(c) for c in value.columns] if hasattr(value, "columns") else None
+    try:
+        array = check_array(
+            value,
+            dtype=np.float64,
+            ensure_2d=not flat,
+            ensure_all_finite=False,
+            ensure_min_samples=1,
+            input_name=name,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from error
+    _check_finite(array, name, names, missing=missing)
+    return array
+
+
+def _check_finite(
+    array: NDArray, name: str, names: Sequence[str] | None = None, *, missing: bool = False
+) -> None:
+    """Raise if a column holds infinity, or NaN unless ``missing``; name both."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):  # the common case, in one pass
+            return
+    for found, bad in (("NaN", np.isnan(array) & (not missing)), ("infinity", np.isinf(array))):
+        if bad.any():
+            where = _named(bad.reshape(len(bad), -1).any(axis=0), names)
+            raise ValueError(
+                f"{name} contains {found} in column(s) {where}, first in row "
+                f"{int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))}; expected finite numbers."
+            )
+
+
+def _named(mask: NDArray, names: Sequence[str] | None = None) -> str:
+    """Return the names, or else the numbers, of the columns in a mask."""
+    return listed(str(j) if names is None else names[j] for j in np.flatnonzero(mask))
+
+
+def check_same_rows(X: NDArray, Y: NDArray, *, name: str = "X") -> None:
+    """Raise if Y has another number of rows than X, which the error calls ``name``."""
+    if len(X) != len(Y):
+        raise ValueError(f"{name} has {len(X)} row(s) but Y has {len(Y)}; they must match.")
 
 
 def split_labeled(Y: NDArray, *, name: str = "y") -> NDArray:
@@ -241,29 +406,6 @@ def check_not_constant(X: NDArray, name: str, feature_names: Sequence[str] | Non
             f"{name} has {constant.size} constant column(s) ({shown}); every column must vary. "
             "Drop them first, for example with sklearn.feature_selection.VarianceThreshold."
         )
-
-
-def check_numeric_columns(X: Any, name: str) -> None:
-    """Raise if X is a data frame with columns of text or dates, and name them."""
-    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
-        return
-    wrong = [X.columns[j] for j in range(X.shape[1]) if not _is_numeric(X.iloc[:, j])]
-    if wrong:
-        raise ValueError(
-            f"{name} has {len(wrong)} column(s) that are not numeric ({listed(map(repr, wrong))}); "
-            "every column must be. Leave them out: categories have no density. Of dates, take "
-            "differences in days."
-        )
-
-
-def _is_numeric(column: Any) -> bool:
-    if column.dtype.kind != "O":
-        return column.dtype.kind not in "mM"  # dates would become floats without complaint
-    try:
-        np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def listed(names: Iterable[Any]) -> str:

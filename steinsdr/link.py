@@ -6,7 +6,7 @@ regressor, and :class:`KernelLink` is a kernel ridge regression with closed form
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +18,9 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.linear_model._base import LinearModel
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from ._base import SequenceOf, check_points, check_responses
 
 __all__ = ["KernelLink", "fit_link", "is_linear", "link_gradients"]
 
@@ -26,6 +28,7 @@ RIDGE_PENALTIES = np.logspace(-4, 2, 25)  # per row, as the columns have unit sc
 GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this share of ridge's
 PENALTIES = np.logspace(-6, 1, 15)
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
+_POSITIVE = Interval(Real, 0, None, closed="neither")
 CHUNK = 1 << 22  # entries of a kernel matrix held at once
 
 
@@ -180,8 +183,8 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "widths": ["array-like"],
-        "penalties": ["array-like", None],
+        "widths": [SequenceOf(_POSITIVE)],
+        "penalties": [SequenceOf(_POSITIVE), None],
         "max_centers": [Interval(Integral, 2, None, closed="left")],
     }
 
@@ -199,11 +202,9 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to X (n, p) and responses y (n,) or (n, q)."""
         self._validate_params()
-        points, responses = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=3
-        )
-        self._flat = responses.ndim == 1
-        Y = responses.reshape(len(points), -1).astype(float)
+        points = check_points(self, X, min_rows=3)
+        Y = check_responses(y, n_rows=len(points), missing=False)
+        self._flat = np.asarray(y).ndim == 1
         self.mean_ = Y.mean(axis=0)
         Y = Y - self.mean_
         n = len(points)
@@ -257,7 +258,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the fitted values, shape (n,) or (n, q)."""
         check_is_fitted(self, "dual_coef_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
+        points = check_points(self, X, reset=False)
         constant = self.mean_ + self.dual_coef_.sum(axis=0)
         parts = [
             constant + _gaussian(points[rows], self.centers_, self.width_) @ self.dual_coef_
@@ -269,7 +270,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     def gradient(self, X: ArrayLike) -> NDArray:
         r"""Return :math:`\nabla \hat f(x_i)`, shape (n, p, q)."""
         check_is_fitted(self, "dual_coef_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
+        points = check_points(self, X, reset=False)
         out = np.empty((*points.shape, self.dual_coef_.shape[1]))
         for rows in self._batches(len(points)):
             kernel = _gaussian(points[rows], self.centers_, self.width_)

@@ -20,7 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._base import check_matrix, check_not_constant, check_same_rows, varying_columns
+from ._base import (
+    check_matrix,
+    check_not_constant,
+    check_result,
+    check_same_rows,
+    check_spread,
+    varying_columns,
+)
 from .link import KernelLink, link_gradients
 
 __all__ = [
@@ -65,7 +72,8 @@ def cross_moment(scores: ArrayLike, Y: ArrayLike) -> NDArray:
     S = check_matrix(scores, "scores")
     responses = check_matrix(Y, "Y")
     check_same_rows(S, responses, name="scores")
-    return S.T @ responses / S.shape[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return check_result(S.T @ responses / S.shape[0], "the moment", "scores and Y")
 
 
 @dataclass(frozen=True)
@@ -113,17 +121,20 @@ def stein_diagnostics(scores: ArrayLike, X: ArrayLike) -> SteinDiagnostics:
     S = check_matrix(scores, "scores", n_columns=points.shape[1])
     if S.shape != points.shape:
         raise ValueError(f"scores has shape {S.shape} but X has {points.shape}; they must match.")
+    check_spread(points, "X")
     check_not_constant(points, "X")
     sd = points.std(axis=0)
-    S = S * sd
-    centred = (points - points.mean(axis=0)) / sd
-    return SteinDiagnostics(mean=S.mean(axis=0), identity=S.T @ centred / len(S))
+    with np.errstate(over="ignore", invalid="ignore"):
+        S = S * sd
+        identity = S.T @ ((points - points.mean(axis=0)) / sd) / len(S)
+    check_result(identity, "E[s x']", "scores and X")
+    return SteinDiagnostics(mean=S.mean(axis=0), identity=identity)
 
 
 def fourier_weights(points: NDArray, directions: NDArray) -> WeightFunction:
     r"""Return the weights 1, :math:`t_j`, sin and cos of :math:`t_j` and :math:`2 t_j`.
 
-    The indices :math:`t = U^\top x` of a first pass are centred and divided by their standard
+    The indices :math:`t = U^\top x` of a first pass are centered and divided by their standard
     deviation over ``points``, and each weight by its root mean square there.
 
     Parameters
@@ -205,8 +216,10 @@ class EfficientMoment:
     :math:`\sum_k M_{w_{jk}} e_k / \sigma_k^2`, which estimates
     :math:`\sum_k E\{\partial_j g_k \nabla f_k\} / \sigma_k^2`, with the leave-one-out error
     :math:`\sigma_k^2` of response k. These are the weights of the efficient score of the
-    semiparametric model, so that one step from a root-n consistent U is enough. The units of the
-    responses matter only through the kernel's width, which all of them choose together.
+    semiparametric model, so that one step from a root-n consistent U is enough. For a given
+    kernel width the moment is free of the units of single responses, up to one factor. The width
+    minimizes the sum of the leave-one-out errors in the units of the responses, so that a response
+    in a small unit has little say in it: standardize responses whose units differ.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Figures with one look: spectra with their null, sufficient summary plots, method colours.
+"""Figures with one look: spectra with their null, sufficient summary plots, method colors.
 
 Functions draw into given axes and return them, so that figures can be composed.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._base import needs_extra
+from ._base import check_integer, check_matrix, check_responses, needs_extra
 from .rank import RankSelection
 
 with needs_extra("report", "steinsdr.plotting"):
@@ -18,6 +18,7 @@ with needs_extra("report", "steinsdr.plotting"):
 
 __all__ = [
     "METHOD_COLORS",
+    "REFERENCE_COLORS",
     "plot_alignment",
     "plot_spectrum",
     "plot_summary",
@@ -37,7 +38,17 @@ METHOD_COLORS: dict[str, str] = {
     "KSIR": "#8c2d6b",
     "MLP": "#5a5a5a",
 }
-"""One colour per method of the paper, safe for colour-blind readers, the same everywhere."""
+"""One color per method of the paper, safe for color-blind readers, the same everywhere."""
+
+REFERENCE_COLORS: dict[str, str] = {
+    "ridge": "#000000",
+    "PCA+network": "#8b1a1a",
+    "SIR-projective": "#2e8b57",
+    "RFM": "#a0522d",
+    "default": "#c2185b",
+    "chance": "#777777",
+}
+"""Colors of the methods that the paper does not compare with, and of chance."""
 
 SIGNAL, NULL = _PALETTE[0], "0.55"
 
@@ -47,11 +58,14 @@ def use_style() -> None:
     sns.set_theme(style="whitegrid", palette="colorblind", context="notebook")
     plt.rcParams.update(
         {
-            "figure.dpi": 110,
+            "figure.dpi": 200,  # twice the width of a page: sharp on dense screens
             "savefig.dpi": 160,
             "figure.facecolor": "white",
             "savefig.bbox": "tight",
             "axes.titleweight": "bold",
+            "legend.frameon": True,
+            "legend.framealpha": 0.9,
+            "legend.edgecolor": "none",
             "axes.spines.top": False,
             "axes.spines.right": False,
             "figure.constrained_layout.use": True,
@@ -63,7 +77,7 @@ def plot_spectrum(selection: RankSelection, ax: Axes | None = None) -> Axes:
     """Draw the singular values, what they were compared with, and the rank that resulted.
 
     Filled points are kept. Under the permutation rule the band holds the middle 90% of the null
-    and the line its threshold; under the energy rule bars show the cumulative energy.
+    and the line its threshold; under the energy rule each point shows the energy up to it.
 
     Raises
     ------
@@ -88,11 +102,8 @@ def plot_spectrum(selection: RankSelection, ax: Axes | None = None) -> Axes:
         thresholds = np.broadcast_to(selection.thresholds, span.shape)
         ax.plot(span, thresholds, color=NULL, ls="--", label="threshold")
     else:
-        share = ax.twinx()
-        share.bar(k, selection.energy, color=NULL, alpha=0.3, width=0.7)
-        share.set(ylim=(0, 1.05), ylabel="cumulative energy (bars)")
-        share.grid(visible=False)
-        share.spines["right"].set_visible(True)
+        for x, y, share in zip(k, values, selection.energy, strict=True):
+            ax.text(float(x), y, f"{share:.0%}\n", fontsize="x-small", ha="center", va="bottom")
     ax.plot(k, values, color=SIGNAL, lw=1)
     kept = k <= selection.rank
     ax.scatter(k[kept], values[kept], color=SIGNAL, s=45, zorder=3, label="kept")
@@ -100,7 +111,7 @@ def plot_spectrum(selection: RankSelection, ax: Axes | None = None) -> Axes:
     ax.scatter(k[~kept], values[~kept], s=45, zorder=3, **hollow)
     ax.set(xlabel="k", ylabel="k-th singular value", xticks=k, ylim=(0, None))
     ax.set_title(f"{selection.method} rule: rank {selection.rank}")
-    ax.legend(frameon=False, fontsize="small")
+    ax.legend(fontsize="small")
     return ax
 
 
@@ -111,8 +122,10 @@ def plot_summary(
 
     Z (n, r) is ``SteinSDR.transform(X)``, y (n,) one response with name ``label``.
     """
+    points = check_matrix(Z, "Z")
+    response = check_responses(y, n_rows=len(points), missing=False)[:, 0]
+    z = points[:, check_integer(direction, "direction", low=0, high=points.shape[1] - 1)]
     ax = plt.subplots(figsize=(4, 3.4))[1] if ax is None else ax
-    z, response = np.asarray(Z)[:, direction], np.asarray(y)
     ax.scatter(z, response, s=12, alpha=0.5, color=SIGNAL, lw=0)
     order = np.argsort(z)
     window = max(15, len(z) // 10)
@@ -129,6 +142,10 @@ def plot_alignment(components: NDArray, B: NDArray, ax: Axes | None = None) -> A
     On the diagonal each loading is recovered exactly. ``components`` (r, p) are those of a fit, B
     (p, r) is the true basis.
     """
+    B = check_matrix(B, "B")
+    components = check_matrix(components, "components", n_columns=len(B))
+    if len(components) != B.shape[1]:
+        raise ValueError(f"components has {len(components)} row(s); expected {B.shape[1]}, as B.")
     ax = plt.subplots(figsize=(3.6, 3.6))[1] if ax is None else ax
     U, _, Vt = np.linalg.svd(components @ B)
     turned = components.T @ (U @ Vt)
@@ -138,5 +155,5 @@ def plot_alignment(components: NDArray, B: NDArray, ax: Axes | None = None) -> A
         ax.scatter(B[:, j], turned[:, j], s=14, alpha=0.8, label=f"direction {j + 1}")
     ax.set(xlabel="true loading", ylabel="estimated loading", aspect="equal")
     ax.set(xlim=(-limit, limit), ylim=(-limit, limit))
-    ax.legend(frameon=False, fontsize="small")
+    ax.legend(fontsize="small")
     return ax

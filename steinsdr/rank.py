@@ -21,9 +21,19 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.linear_model import RidgeCV
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ._base import InstanceWith, check_matrix, check_responses, check_same_rows, varying_columns
+from ._base import (
+    InstanceWith,
+    check_integer,
+    check_matrix,
+    check_points,
+    check_responses,
+    check_result,
+    check_same_rows,
+    check_spread,
+    varying_columns,
+)
 
 __all__ = [
     "KURTOSIS_LIMIT",
@@ -85,9 +95,12 @@ def tail_check(
     (False, True)
     """
     points = check_matrix(X, "X")
+    check_spread(points, "X")
     points = points[:, varying_columns(points)]
     if not points.shape[1]:
         return TailCheck(0.0, 0.0, False)
+    # Fourth powers must be numbers; a power of two scales without rounding.
+    points = np.ldexp(points, -np.frexp(np.abs(points).max(axis=0))[1])
     s_max = float(np.abs(stats.skew(points, axis=0)).max())
     k_max = float(stats.kurtosis(points, axis=0).max())
     return TailCheck(s_max, k_max, s_max > skewness or k_max > kurtosis)
@@ -207,6 +220,8 @@ def permutation_null(
     """
     S, responses = check_matrix(scores, "scores"), check_matrix(Y, "Y")
     check_same_rows(S, responses, name="scores")
+    check_integer(k, "k", low=1)
+    check_integer(m, "m", low=1)
     n, p = S.shape
     q = responses.shape[1]
     null = np.zeros((m, k))
@@ -577,8 +592,9 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def transform(self, X: ArrayLike) -> NDArray:
         r"""Return the reduced predictors :math:`\hat B^\top x`, shape (n, r)."""
         check_is_fitted(self, "components_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        return points @ self.components_.T
+        points = check_points(self, X, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return check_result(points @ self.components_.T, "the reduced predictors")
 
     @property
     def _n_features_out(self) -> int:
@@ -595,7 +611,7 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ) -> tuple[NDArray, NDArray]:
         """Return X (n, p) and Y (n, q) without NaN, each with a column that varies."""
         # One memory order, so that a frame and its array agree to the last bit.
-        points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=min_rows)
+        points = check_points(self, X, min_rows=min_rows, order="C")
         responses = check_responses(Y, n_rows=len(points))
         n_missing = int(np.isnan(responses).any(axis=1).sum())
         if n_missing:
@@ -604,11 +620,6 @@ class DirectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 "so leave those rows out of X and y."
             )
         for name, array in (("X", points), ("y", responses)):
-            with np.errstate(over="ignore"):
-                if not np.isfinite(np.square(array).sum()):
-                    raise ValueError(
-                        f"{name} holds values too large for a finite variance; rescale its columns."
-                    )
             if not varying_columns(array).any():
                 raise ValueError(
                     f"{name} has {array.shape[1]} column(s), all constant; at least one must vary."

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, toeplitz
 from scipy.special import erf, expit
 
-from ._base import check_choice, check_integer, check_nonnegative
+from ._base import check_choice, check_integer, check_matrix, check_nonnegative
 from .scores.analytic import GaussianScore, LogNormalScore
 
 __all__ = [
@@ -153,6 +153,8 @@ def links(indices: NDArray, q: int = 10, *, version: str = "section41") -> NDArr
         The paper announces the same links for r = 3 in both sections but prints others.
     """
     allowed = _ALLOWED_RANKS[check_choice(version, "version", _ALLOWED_RANKS)]
+    indices = check_matrix(indices, "indices")
+    check_integer(q, "q", low=1)
     r = indices.shape[1]
     if r not in allowed:
         raise ValueError(f"indices has r = {r} column(s); {version!r} links need r in {allowed}.")
@@ -210,9 +212,11 @@ def simulate(
     True
     """
     chosen = LAWS[check_choice(law, "law", LAWS)]
-    check_integer(n, "n", low=1)
+    for name, value in (("n", n), ("p", p), ("q", q)):
+        check_integer(value, name, low=1)
     check_integer(n_unlabeled, "n_unlabeled", low=0)
     check_integer(r, "r", low=1, high=p)
+    check_integer(seed, "seed", low=0)
     check_nonnegative(noise, "noise")
     X = chosen.draw(n, p, stream(seed, law, "covariates", "labeled"))
     X_unlabeled = chosen.draw(n_unlabeled, p, stream(seed, law, "covariates", "unlabeled"))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, subspace_angles
 
-from ._base import check_matrix
+from ._base import check_integer, check_matrix
 
 __all__ = [
     "chance_distance",
@@ -40,6 +40,10 @@ def orthonormalize(basis: ArrayLike) -> NDArray:
     if r > p:
         raise ValueError(f"basis has shape {B.shape}; expected (p, r) with r <= p.")
     norms = np.linalg.norm(B, axis=0)
+    if not np.isfinite(norms).all() or (norms < np.finfo(float).tiny).any():
+        # A power of two scales without rounding.
+        B = np.ldexp(B, -np.frexp(np.abs(B).max(axis=0))[1])
+        norms = np.linalg.norm(B, axis=0)
     Q, R = qr(B / np.where(norms > 0, norms, 1.0), mode="economic")
     if np.abs(np.diag(R)).min() <= p * np.finfo(float).eps:
         raise ValueError(f"basis has {r} columns that are linearly dependent; expected rank {r}.")
@@ -89,6 +93,9 @@ def chance_distance(
 
     An estimate no better than this has found nothing.
     """
+    check_integer(p, "p", low=1)
+    check_integer(r, "r", low=1, high=p)
+    check_integer(n_draws, "n_draws", low=2)
     draws = [
         procrustes_distance(rng.standard_normal((p, r)), rng.standard_normal((p, r)))
         for _ in range(n_draws)

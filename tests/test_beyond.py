@@ -25,6 +25,7 @@ from steinsdr.subspace import procrustes_distance
 @parametrize_with_checks(
     [
         SteinSDR(augment=None),
+        SteinSDR.paper(),
         SteinSDR(augment="kernel", weights=None),
         SteinSDR(augment="ridge", weights="fourier"),
         SteinSDR(pca=1, scale="robust"),
@@ -439,3 +440,26 @@ def test_a_generalized_linear_model_is_not_taken_for_a_linear_one():
     link = fit_link(TweedieRegressor(power=0, link="log", alpha=0), X, np.exp(X[:, :1]))
     expected = np.exp(X[:, 0])
     np.testing.assert_allclose(link_gradients(link, X, 1)[:, 0, 0], expected, rtol=0.02)
+
+
+def test_own_weights_are_functions_of_the_raw_columns(three):
+    X, Y = three
+    seen = []
+
+    def one(points):
+        seen.append(points)
+        return np.ones((len(points), 1)), np.zeros((*points.shape, 1))
+
+    SteinSDR(2, weights=one, pca=None).fit(X, Y)
+    np.testing.assert_allclose(seen[0], X, atol=1e-12)
+    with pytest.raises(ValueError, match="weights is a function of the raw columns, but pca=4"):
+        SteinSDR(2, weights=one, pca=4).fit(X, Y)
+
+
+def test_scores_that_are_not_finite_beyond_the_subset_are_refused(three):
+    class Fragile(GaussianScore):
+        def evaluate(self, X):
+            return super().evaluate(X) * (np.nan if len(X) > 100 else 1.0)
+
+    with pytest.raises(ValueError, match="their moment is not finite"):
+        SteinSDR(2, score_estimator=Fragile(), max_rows=100).fit(*three)

@@ -120,7 +120,7 @@ def test_frames(data):
     np.testing.assert_array_equal(numbers.components_, sdr.components_)
     other = X.assign(when=pd.date_range("2020-01-01", periods=len(X)), who="me")
     for bad, message in [
-        (other, r"X has 2 column\(s\) that are not numeric \('when', 'who'\)"),
+        (other, r"X: not numeric: dates or times, text such as 'me' in column\(s\) 'when', 'who'"),
         (X.assign(gene3=1.0), r"constant column.*gene3"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -209,8 +209,12 @@ def changed(array, value, where=(3, 4)):
         ({"n_components": 2, "rank": AdaptiveRank}, {}, "'rank' parameter"),
         ({"center": "yes"}, {}, "'center' parameter"),
         ({"random_state": "x"}, {}, "'random_state' parameter"),
-        ({}, {"X": lambda X: changed(X, np.nan)}, "Input X contains NaN"),
-        ({}, {"X": lambda X: changed(X, "a")}, "could not convert"),
+        (
+            {},
+            {"X": lambda X: changed(X, np.nan)},
+            r"X contains NaN in column\(s\) 4, first in row 3",
+        ),
+        ({}, {"X": lambda X: changed(X, "a")}, "X: not numeric: text such as 'a'"),
         ({}, {"X": lambda X: changed(X, 0.1, np.s_[:, 4])}, r"X has 1 constant column\(s\) \(4\)"),
         ({}, {"Y": lambda Y: Y[:-1]}, r"y has 399 row\(s\) but X has 400"),
         ({}, {"Y": lambda Y: changed(Y, np.nan, (5, 2))}, "partly NaN .first: row 5"),
@@ -224,7 +228,7 @@ def changed(array, value, where=(3, 4)):
             r"at most 1 direction.*first moments",
         ),
         ({}, {"X_unlabeled": lambda U: U[:, 1:]}, r"X_unlabeled has 19 column\(s\); expected 20"),
-        ({}, {"X_unlabeled": lambda U: U * np.nan}, "X_unlabeled: Input X_unlabeled contains NaN"),
+        ({}, {"X_unlabeled": lambda U: U * np.nan}, "X_unlabeled contains NaN"),
     ],
 )
 def test_bad_input_is_named(data, parameters, change, message):
@@ -251,7 +255,7 @@ def test_responses_that_repeat_each_other_add_no_direction(factors):
 
 
 @pytest.mark.parametrize(("law", "method"), [("isotropic", "permutation"), ("lognormal", "energy")])
-@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e150])
+@pytest.mark.parametrize("unit", [1.0, 1e-140, 1e140])
 def test_the_rank_does_not_depend_on_the_unit_of_all_responses(unit, law, method):
     data = simulate(law, 150, p=8, seed=7)
     sdr = SteinSDR.paper(score_estimator=data.law.score(8), random_state=0)

@@ -71,7 +71,7 @@ def test_fit_takes_the_moment_over_all_rows(data):
         (lambda X, Y: (X[:, 1:], Y), "X has 4 features, but SteinSDR is expecting 5"),
         (lambda X, Y: (X, Y[:, :1]), r"y has 1 column\(s\); the pieces before had 2"),
         (lambda X, Y: (X, Y[1:]), r"y has 299 row\(s\) but X has 300"),
-        (lambda X, Y: (X, Y * np.nan), "y: Input y contains NaN"),
+        (lambda X, Y: (X, Y * np.nan), "y contains NaN"),
     ],
 )
 def test_bad_pieces_are_named(data, columns, message):
@@ -80,9 +80,14 @@ def test_bad_pieces_are_named(data, columns, message):
         sdr.partial_fit(*columns(*data))
 
 
-def test_the_papers_moment_does_not_come_in_pieces(data):
-    with pytest.raises((ValueError, AttributeError), match="the paper's moment"):
-        SteinSDR.paper(2).partial_fit(*data)
+@pytest.mark.parametrize(
+    ("sdr", "reason"),
+    [(SteinSDR.paper(2), "the paper's moment"), (SteinSDR(config="full"), "labeled rows only")],
+)
+def test_partial_fit_exists_only_where_it_works(sdr, reason):
+    with pytest.raises(AttributeError, match="partial_fit") as refusal:
+        sdr.partial_fit  # noqa: B018
+    assert reason in str(refusal.value.__cause__)
 
 
 def as_arrays(X, Y):

@@ -103,7 +103,7 @@ def test_the_unit_of_all_responses_does_not_matter(unit):
         ({"max_rank": 2.5}, {}, "'max_rank' parameter"),
         ({}, {"scores": np.ones((9, 3))}, r"scores has 9 row\(s\) but Y has 10"),
         ({}, {"X": np.ones((9, 3))}, r"X has 9 row\(s\) but Y has 10"),
-        ({}, {"Y": np.full((10, 2), np.nan)}, "Y: Input Y contains NaN"),
+        ({}, {"Y": np.full((10, 2), np.nan)}, "Y contains NaN"),
         ({}, {"scores": np.ones(10)}, "scores: Expected 2D array"),
     ],
 )

@@ -157,7 +157,7 @@ LATE = np.where(np.arange(30)[:, None] == 7, 1.0, PLAIN * [1, 0, 1])  # column 1
         (TikhonovScore(), np.eye(30)[:, :1].repeat(3, 1), "width='median' is zero"),
         (TikhonovScore(), 1e160 * PLAIN, "X holds values too large or too small"),
         (TikhonovScore(standardize=False), 1e-170 * PLAIN, "X holds values too large or too small"),
-        (TikhonovScore(standardize=False), 1e-110 * PLAIN, "kernel width is .*; rescale X"),
+        (TikhonovScore(standardize=False), 1e-110 * PLAIN, "kernel width is .* rescale X"),
         (TikhonovScoreCV(lams=[1e-3, -1.0]), PLAIN, "lams must be positive finite numbers"),
         (TikhonovScoreCV(estimator=TikhonovScore), PLAIN, "'estimator' parameter"),
         (TikhonovScoreCV(estimator=TikhonovScore(tol=-1.0)), PLAIN, "'tol' parameter"),

@@ -39,6 +39,8 @@ __all__ = [
 _KEPT_SHARE = 0.99  # of the squared singular values of the indicators
 _TABLE_LIMIT = 2**25  # doubles in a table that is kept between steps (256 MB)
 _RESPONSES_PER_BLOCK = 24
+_MEMORY_LIMIT = 8e9  # bytes of a fit
+_SQUARE_MATRICES = 4  # n x n, held at once by the cross-validation
 _TIE = 1e-12  # reduced points closer than this are tied in the cross-validation
 
 
@@ -73,6 +75,7 @@ class _MaveTransformer(DirectionTransformer):
         """
         self._validate_params()
         X, Y = self._check_complete(X, y, min_rows=3)
+        self._check_memory(*Y.shape)
         scale = np.where(varying_columns(X), X.std(axis=0, ddof=1), 1.0)
         self.selected_, standardized = _screened(X, Y, scale, self.screen)
         root, null = _whitening(standardized)
@@ -108,6 +111,21 @@ class _MaveTransformer(DirectionTransformer):
         kept = orthonormalize(self.directions_[self.selected_])
         self.components_[:, self.selected_] = svd_flip(kept, None)[0].T
         return self
+
+    def _check_memory(self, n: int, q: int) -> None:
+        """Raise if n x n matrices and indicators would take more than the limit."""
+
+        def needed(n: int) -> float:
+            return 8.0 * (_SQUARE_MATRICES * n**2 + 4 * n * q * _n_levels(n))
+
+        if needed(n) > _MEMORY_LIMIT:
+            rows = np.arange(3, n, 100)
+            most = rows[np.flatnonzero([needed(int(m)) <= _MEMORY_LIMIT for m in rows])[-1]]
+            raise ValueError(
+                f"X has n = {n} rows: {type(self).__name__} holds n x n matrices and indicators of "
+                f"about {needed(n) / 1e9:.1f} GB, and the limit is {_MEMORY_LIMIT / 1e9:.0f} GB. "
+                f"Pass a random subset of at most {most} rows."
+            )
 
 
 class CSOPG(_MaveTransformer):
@@ -384,10 +402,15 @@ def indicator_responses(Y: NDArray) -> tuple[NDArray, NDArray]:
     return U * np.sqrt(eigenvalues[:kept]), U @ (U.T @ indicators)
 
 
+def _n_levels(n: int) -> int:
+    """Return the number of quantiles of a response."""
+    return max(min(99, n), int(n**0.6))
+
+
 def _indicators(y: NDArray) -> NDArray:
     """Return centred indicators of y < c at its quantiles c, and the same less their row means."""
     n = y.size
-    n_levels = max(min(99, n), int(n**0.6))
+    n_levels = _n_levels(n)
     # Kept in this order of operations: where n p is a half-integer, the quantile is a data
     # point and the comparison below turns on the last bit.
     rank = ((100 * (np.arange(1, n_levels + 1) / (n_levels + 1))) / 100) * n

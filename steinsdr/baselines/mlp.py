@@ -17,6 +17,8 @@ from ..rank import DirectionTransformer, DominanceRank, RankRule
 
 __all__ = ["MLPDirections"]
 
+_SINGLE_LIMIT = 1e15  # sums of squares of larger values overflow in single precision
+
 
 class MLPDirections(DirectionTransformer):
     r"""The neural network baseline: top right singular vectors of the first-layer weights.
@@ -134,6 +136,11 @@ class MLPDirections(DirectionTransformer):
         if self.standardize_responses:
             responses = responses - responses.mean(axis=0)
             responses = responses / np.where(varying_columns(responses), responses.std(axis=0), 1.0)
+        if np.abs(responses).max() > _SINGLE_LIMIT:
+            raise ValueError(
+                f"y holds values of size {np.abs(responses).max():.1e}, too large for a network in "
+                "single precision; rescale it or use standardize_responses=True."
+            )
         W, self.loss_curve_ = self._train(inputs, responses)
         self.weights_ = np.zeros((len(W), points.shape[1]))
         self.weights_[:, varies] = W / spread if self.scale == "raw" else W

@@ -47,6 +47,16 @@ class ScoreNetwork(nn.Module):
         self.blocks = nn.ModuleList(ResidualBlock(hidden, dropout) for _ in range(n_blocks))
         self.outlet = nn.Linear(hidden, p)
 
+    def draw_weights(self, generator: torch.Generator) -> None:
+        """Draw weights and biases uniformly in ±1/sqrt(in), layer by layer, as ``nn.Linear``."""
+        for layer in self.modules():
+            if isinstance(layer, nn.LayerNorm):
+                layer.reset_parameters()  # ones and zeros
+            if isinstance(layer, nn.Linear):
+                nn.init.kaiming_uniform_(layer.weight, a=5**0.5, generator=generator)
+                bound = layer.in_features**-0.5
+                nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+
     def forward(self, x: Tensor) -> Tensor:
         """Map (n, p) to (n, p)."""
         h = self.norm(torch.relu(self.inlet(x)))

@@ -16,9 +16,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._base import check_matrix
+from .._base import check_matrix, check_points, check_result
 
 __all__ = [
     "GaussianMixtureScore",
@@ -36,7 +36,7 @@ class _AnalyticScore(BaseEstimator):
         """Estimate the parameters that were left as None from X (n, p); y is ignored."""
         self._validate_params()
         needed = 1 if self._is_given() else 2
-        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=needed)
+        points = check_points(self, X, min_rows=needed)
         self._estimate(self._checked(points))
         return self
 
@@ -45,7 +45,9 @@ class _AnalyticScore(BaseEstimator):
         if not hasattr(self, "n_features_in_") and self._is_given():
             self.fit(X)  # an oracle needs no data to know its law
         check_is_fitted(self, "n_features_in_")
-        return self._score(self._checked(validate_data(self, X, dtype=np.float64, reset=False)))
+        points = self._checked(check_points(self, X, reset=False))
+        with np.errstate(all="ignore"):  # what over- or underflows is refused by name
+            return check_result(self._score(points), "the scores")
 
     def _checked(self, points: NDArray) -> NDArray:
         """Return the points if the law can have produced them."""
@@ -99,12 +101,12 @@ class GaussianScore(_AnalyticScore):
                     "X has columns that are constant or linear combinations of others, so cov has "
                     "no inverse. Leave such columns out, or pass cov."
                 )
-        mean = points.mean(axis=0) if self.mean is None else np.asarray(self.mean, dtype=float)
+        mean = points.mean(axis=0) if self.mean is None else _vector(self.mean, "mean")
         if mean.shape != (p,):
             raise ValueError(f"mean has shape {mean.shape}; expected ({p},) for the columns of X.")
         cov = np.cov(points, rowvar=False) if self.cov is None else self.cov
         self.mean_ = mean
-        self.cov_ = check_matrix(np.atleast_2d(cov), "cov", n_columns=p)
+        self.cov_ = check_matrix(cov if np.ndim(cov) else np.atleast_2d(cov), "cov", n_columns=p)
         if len(self.cov_) != p:
             raise ValueError(f"cov has shape {self.cov_.shape}; expected ({p}, {p}).")
         # Cholesky reads one triangle only, so an asymmetric matrix would pass for another.
@@ -194,7 +196,12 @@ class LaplaceScore(_AnalyticScore):
         self.scale = scale
 
     def _estimate(self, points: NDArray) -> None:
-        self.median_, self.scale_ = (np.asarray(v, dtype=float) for v in (self.median, self.scale))
+        self.median_, self.scale_ = (
+            np.asarray(getattr(self, name), dtype=float)
+            if np.ndim(getattr(self, name)) == 0
+            else _vector(getattr(self, name), name)
+            for name in ("median", "scale")
+        )
         shape = points.shape[1:]
         for name, value in (("median", self.median_), ("scale", self.scale_)):
             if value.shape not in ((), shape) or not np.isfinite(value).all():
@@ -227,9 +234,12 @@ class GaussianMixtureScore(_AnalyticScore):
         self.covs = covs
 
     def _estimate(self, points: NDArray) -> None:
-        given = (self.weights, self.means, self.covs)
-        weights, means, covs = (np.asarray(a, dtype=float) for a in given)
-        if weights.ndim != 1 or not (np.isfinite(weights) & (weights > 0)).all():
+        weights, means = _vector(self.weights, "weights"), check_matrix(self.means, "means")
+        try:
+            covs = np.asarray(self.covs, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"covs must have shape (k, p, p): {error}") from error
+        if not (weights > 0).all():
             raise ValueError(f"weights must be positive finite numbers; got {self.weights!r}.")
         if not weights.shape == means.shape[:1] == covs.shape[:1]:
             raise ValueError(
@@ -254,3 +264,10 @@ class GaussianMixtureScore(_AnalyticScore):
         )
         posterior = np.exp(terms - logsumexp(terms, axis=1, keepdims=True))
         return np.einsum("nk,nkp->np", posterior, np.stack(scores, axis=1))
+
+
+def _vector(value: ArrayLike, name: str) -> NDArray:
+    """Return a parameter as finite numbers (k,)."""
+    if np.ndim(value) != 1:
+        raise ValueError(f"{name} has {np.ndim(value)} dimension(s); expected one, of numbers.")
+    return check_matrix(np.asarray(value)[None], name)[0]

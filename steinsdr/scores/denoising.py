@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._base import check_not_constant, mean_and_scale, needs_extra
+from .._base import check_not_constant, check_points, check_result, mean_and_scale, needs_extra
 
 __all__ = ["DenoisingScore"]
+
+_SINGLE_LIMIT = 1e15  # sums of squares of larger values overflow in single precision
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # the constructor; all else is scikit-learn's
@@ -63,7 +65,7 @@ class DenoisingScore(BaseEstimator):
     FloatingPointError
         If training diverges (the loss is not finite).
     ImportError
-        If torch is missing, which the extra ``steinsdr[nn]`` brings.
+        If torch is missing, which the extra ``nn`` brings.
 
     Notes
     -----
@@ -120,16 +122,26 @@ class DenoisingScore(BaseEstimator):
 
         from ._network import ScoreNetwork
 
-        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(f"device={self.device!r} is not available: {error}") from error
+        points = check_points(self, X, min_rows=2)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         self._mean, self._scale = mean_and_scale(points, self.standardize)
         # With noise in units of X the network gives the score of X, not of standardized points.
         self._divisor = self._scale if self.sigma_units == "sd" else 1.0
         data = self._tensor(points)
+        if not data.abs().max() < _SINGLE_LIMIT:
+            raise ValueError(
+                f"X holds values of size {data.abs().max():.1e}, too large for a network in single "
+                "precision; rescale its columns or use standardize=True."
+            )
         seed = int(check_random_state(self.random_state).randint(2**31))
-        with torch.random.fork_rng():  # layers draw their weights from the global stream
-            torch.manual_seed(seed)
+        with torch.device("meta"):  # no weights yet: they would come from the global stream
             network = ScoreNetwork(data.shape[1], self.hidden, self.n_blocks, self.dropout)
+        network = network.to_empty(device="cpu")
+        network.draw_weights(torch.Generator().manual_seed(seed))
         self.network_ = network.to(self.device)
         self.loss_curve_ = self._train(data, seed)
         self.network_.eval()
@@ -141,16 +153,17 @@ class DenoisingScore(BaseEstimator):
         check_is_fitted(self, "network_")
         import torch
 
-        data = self._tensor(validate_data(self, X, dtype=np.float64, reset=False))
+        data = self._tensor(check_points(self, X, reset=False))
         with torch.no_grad():
             parts = [-self.network_(part).cpu().double() for part in data.split(8192)]
-        return torch.cat(parts).numpy() / self._divisor
+        return check_result(torch.cat(parts).numpy() / self._divisor, "the scores")
 
     def _tensor(self, points: NDArray) -> Any:
         """Return the standardized points in single precision, on the device."""
         import torch
 
-        scaled = (points - self._mean) / self._scale
+        with np.errstate(over="ignore"):
+            scaled = (points - self._mean) / self._scale
         return torch.as_tensor(scaled, dtype=torch.float32, device=self.device)
 
     def _train(self, data: Any, seed: int) -> NDArray:

@@ -21,9 +21,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._base import check_not_constant, listed, mean_and_scale, varying_columns
+from .._base import (
+    check_not_constant,
+    check_points,
+    check_result,
+    listed,
+    mean_and_scale,
+    varying_columns,
+)
 from ..kernels import CurlFreeIMQ, median_distance
 
 __all__ = ["KrylovBasis", "TikhonovPath", "TikhonovScore", "TikhonovScoreCV", "held_out_objective"]
@@ -33,6 +40,7 @@ _AUTO_CENTERS = 1_000
 _NYSTROM_TOL = 1e-3  # a smaller error of the solver is lost in that of the approximation
 _SMALLEST_LAM = 1e-6  # where "auto" stops looking further down, times 1/p
 _CV_ROWS = 2_000  # a choice needs no more; the fit uses all
+_LAMBDA = Interval(Real, 1e-100, 1e100, closed="both")  # beyond, its products are no numbers
 _PATH_TOL = 1e-3  # errors of the solver far below those between rows
 
 
@@ -232,7 +240,7 @@ class TikhonovScore(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [_LAMBDA],
         "width": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
         "standardize": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -283,24 +291,31 @@ class TikhonovScore(BaseEstimator):
             )
             train = (target - fitted).astype(np.float64)
         self._points, self._lam = Z, lam
-        self.train_scores_ = train / self._scale
+        self.train_scores_ = check_result(train / self._scale, "the scores", "X, lam and width")
         self._warn(self.residual_, nystrom=m is not None)
         return self
 
     def evaluate(self, X: ArrayLike) -> NDArray:
         r"""Return :math:`\hat s(x) = -\nabla \log \hat p(x)` at every row, shape (m, p)."""
         check_is_fitted(self, "train_scores_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        points = np.ascontiguousarray((points - self._mean) / self._scale, dtype=self.dtype)
-        zeta = self._kernel(self._points).divergence(points) / self._lam
-        field = self._kernel(self.centers_).at(points, self.coefficients_)
-        return (zeta - field).astype(np.float64) / self._scale
+        points = check_points(self, X, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = np.ascontiguousarray((points - self._mean) / self._scale, dtype=self.dtype)
+            zeta = self._kernel(self._points).divergence(points) / self._lam
+            field = self._kernel(self.centers_).at(points, self.coefficients_)
+            return check_result((zeta - field).astype(np.float64) / self._scale, "the scores")
 
     def path(self, X: ArrayLike, lams: ArrayLike) -> TikhonovPath:
         """Return the training scores for every lambda in ``lams``, for about one fit's price.
 
         All n points are used; ``lam``, ``n_centers`` and a fit made before play no part.
         """
+        path, residual = self._path(X, lams)
+        self._warn(residual, nystrom=False)
+        return path
+
+    def _path(self, X: ArrayLike, lams: ArrayLike) -> tuple[TikhonovPath, float]:
+        """Return the path, and a bound on the largest relative error of its scores."""
         grid = _positive_grid(lams)
         worker = clone(self)
         Z = worker._prepare(X)
@@ -309,33 +324,29 @@ class TikhonovScore(BaseEstimator):
         basis = _krylov_basis(kernel, grid.tolist(), tol=self.tol, max_iter=self.max_iter)
         fields = (basis.combine(basis.coordinates(n * lam)) * n for lam in grid)
         scores = np.stack([field.astype(np.float64) / worker._scale for field in fields])
-        self._warn(max(basis.residual(n * lam) for lam in grid), nystrom=False)
-        return TikhonovPath(grid, scores, worker.width_)
+        check_result(scores, "the scores", "X, lams and width")
+        residual = max(basis.residual(n * lam) for lam in grid)
+        return TikhonovPath(grid, scores, worker.width_), residual
 
     def _prepare(self, X: ArrayLike) -> NDArray:
         """Check parameters and data; return the points of the fit, set scaling and width."""
         self._validate_params()
-        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        points = check_points(self, X, min_rows=2)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            self._mean, self._scale = mean_and_scale(points, self.standardize)
-            points = (points - self._mean) / self._scale
-            squares = np.square(points - points.mean(axis=0)).sum(axis=0)
-        if not (np.isfinite(squares) & (squares > 0)).all() or not np.isfinite(squares.sum()):
-            raise ValueError(
-                "X holds values too large or too small for their variance to be a positive finite "
-                "number; rescale its columns."
-            )
+        self._mean, self._scale = mean_and_scale(points, self.standardize)
+        points = (points - self._mean) / self._scale
         self.width_ = median_distance(points) if self.width == "median" else float(self.width)
         if self.width_ <= 0:
             raise ValueError(
                 "width='median' is zero: half of the pairwise distances of X vanish because rows "
                 "are duplicated. Drop duplicates or pass a positive width."
             )
-        if not 1e-75 < self.width_ < 1e75:  # its fourth power is the largest that is needed
-            raise ValueError(
-                f"the kernel width is {self.width_:.1e}, too far from 1 for its powers; rescale X, "
-                "or use standardize=True."
+        size = float(np.sqrt(np.square(points - points.mean(axis=0)).sum(axis=1).mean()))
+        if not 1e-75 < self.width_ < 1e75 or not 1e-10 < self.width_ / size < 1e10:
+            raise ValueError(  # its fourth power, and the fifth of the ratio, must be numbers
+                f"width: the kernel width is {self.width_:.1e}, too far from 1 or from the size "
+                f"{size:.1e} of the points for its powers; pass another width, rescale X, or use "
+                "standardize=True."
             )
         return np.ascontiguousarray(points, dtype=self.dtype)
 
@@ -356,9 +367,12 @@ class TikhonovScore(BaseEstimator):
 
 
 def _positive_grid(lams: ArrayLike) -> NDArray:
-    grid = np.atleast_1d(np.asarray(lams, dtype=float))
-    if grid.ndim != 1 or not grid.size or not (np.isfinite(grid) & (grid > 0)).all():
-        raise ValueError(f"lams must be positive finite numbers; got {lams!r}.")
+    try:
+        grid = np.atleast_1d(np.asarray(lams, dtype=float))
+    except (TypeError, ValueError):
+        grid = np.empty(0)
+    if grid.ndim != 1 or not grid.size or not all(map(_LAMBDA.is_satisfied_by, grid)):
+        raise ValueError(f"lams must be positive finite numbers, each {_LAMBDA}; got {lams!r}.")
     return grid
 
 
@@ -379,10 +393,7 @@ def held_out_objective(
     >>> bool(held_out_objective(TikhonovScore(), X[:200], X[200:], np.array([3e-3])).mean() < 0)
     True
     """
-    with warnings.catch_warnings():
-        # The smallest lambdas may not converge; they are candidates, and the winner warns itself.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        path = estimator.path(train, lams)
+    path, _ = estimator._path(train, lams)  # the winner among candidates warns itself
     mean, scale = mean_and_scale(train, estimator.standardize)
     Z, points = (train - mean) / scale, (test - mean) / scale
     # At the training points s = n lambda c, so the path holds the coefficients.
@@ -469,7 +480,7 @@ class TikhonovScoreCV(BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Choose lambda and estimate the score from the rows of X, shape (n, p); y is ignored."""
         self._validate_params()
-        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=4)
+        points = check_points(self, X, min_rows=4)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         base = TikhonovScore() if self.estimator is None else self.estimator
         quick = clone(base).set_params(tol=max(base.tol, _PATH_TOL))
@@ -501,7 +512,7 @@ class TikhonovScoreCV(BaseEstimator):
     def evaluate(self, X: ArrayLike) -> NDArray:
         r"""Return :math:`\hat s(x) = -\nabla \log \hat p(x)` at every row, shape (m, p)."""
         check_is_fitted(self, "score_")
-        return self.score_.evaluate(validate_data(self, X, dtype=np.float64, reset=False))
+        return self.score_.evaluate(check_points(self, X, reset=False))
 
     def _folds(self, points: NDArray) -> list[tuple[NDArray, NDArray]]:
         """Return pairs of training and test rows; every column varies in the training rows."""
