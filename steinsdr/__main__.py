@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,20 +32,24 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 1, 2 or 130, as ``steinsdr --help`` says."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser(paper=arguments[:1] != ["fit"]).parse_args(arguments)
+    extra = "paper"
     try:
+        options = _parser(paper=arguments[:1] != ["fit"]).parse_args(arguments)
+        extra = options.extra
         return options.command(options)
     except ImportError as error:
         package = (error.name or "steinsdr").partition(".")[0]
         if package == "steinsdr":  # a mistake of ours, not a missing extra
             raise
-        extra = _EXTRAS.get(package, options.extra)
-        trouble = f"this command needs {package}: pip install 'steinsdr[{extra}]'"
+        extra = _EXTRAS.get(package, extra)
+        trouble = f"this command needs {package}; in a copy of the repository: "
+        trouble += f"pip install '.[{extra}]'"
     except (ValueError, OSError) as error:
         trouble = str(error)
     except MemoryError:
         trouble = "out of memory."
     except KeyboardInterrupt:
+        print("steinsdr: interrupted.", file=sys.stderr)
         return 130
     print(f"steinsdr: {trouble}", file=sys.stderr)
     return 2
@@ -78,29 +83,45 @@ def _add_fit(add: AddCommand) -> None:
     fit = add(_fit, text, "my.csv --response y1 y2 --out report", "report")
     fit.add_argument("data", help="CSV, TSV or Parquet file whose first line names the columns")
     columns: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN"}
-    text = "columns to explain, apart by spaces"
+    text = "columns to explain, with spaces between"
     fit.add_argument("--response", required=True, help=text, **columns)
     fit.add_argument("--predictors", help="columns to use (default: all others)", **columns)
     fit.add_argument("--drop", help="columns to leave out", **columns)
+    text = "column of categories: directions within its groups"
+    fit.add_argument("--group", metavar="COLUMN", help=text)
+    text = "fill gaps of predictors inside the fit (default), or drop such rows"
+    fit.add_argument("--missing", choices=("impute", "drop"), default="impute", help=text)
     fit.add_argument("--unlabeled", metavar="FILE", help="further rows without responses")
     fit.add_argument("--components", default="auto", help="number of directions (default auto)")
-    text = "auto (default), standardize or whiten the predictors"
+    text = "units of the columns: auto (default), robust or sd"
     fit.add_argument("--scale", default="auto", help=text)
-    text = "learn the score from labeled rows (sup, default), unlabeled (split) or all (full)"
-    fit.add_argument("--config", default="sup", help=text)
-    text = "resamples (default 200; 0 for none)"
-    fit.add_argument("--bootstrap", type=int, default=200, help=text)
+    text = "rows for the score: auto (default), labeled (sup), unlabeled (split) or all (full)"
+    fit.add_argument("--config", default="auto", help=text)
+    text = "halves of the rows that show stability (default 50; 0 for none)"
+    fit.add_argument("--bootstrap", type=int, default=50, help=text)
     fit.add_argument("--folds", type=int, default=5, help="held-out folds (default 5)")
     fit.add_argument("--seed", type=int, default=0, help="every draw follows from it")
     fit.add_argument("--out", default="report", help="folder to write to (default report)")
-    fit.add_argument("--quiet", action="store_true", help="no progress bars")
+    fit.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _fit(options: argparse.Namespace) -> int:
+    if not options.quiet:  # before imports that take seconds
+        print(f"Reading {options.data} ...", flush=True)
+    try:
+        return _report(options)
+    except ValueError as error:  # texts begin with an argument; its option has another name
+        argument, rest = re.fullmatch(r"(\w*)(.*)", str(error), re.DOTALL).groups()  # type: ignore[union-attr]
+        option = "--" + {"responses": "response"}.get(argument, argument)
+        raise ValueError((option if hasattr(options, option[2:]) else argument) + rest) from error
+
+
+def _report(options: argparse.Namespace) -> int:
     import matplotlib
 
     matplotlib.use("Agg")  # a terminal may have no display
     from .report import analyze, read_table
+    from .report.fit import expected_seconds
     from .report.write import write_report
 
     number = options.components
@@ -108,25 +129,25 @@ def _fit(options: argparse.Namespace) -> int:
         if not number.isdecimal():
             raise ValueError(f"components must be auto or a whole number; got {number!r}.")
         number = int(number)
+    choice = ("predictors", "drop", "group", "missing", "unlabeled")
     table = read_table(
-        options.data,
-        options.response,
-        predictors=options.predictors,
-        drop=options.drop,
-        unlabeled=options.unlabeled,
+        options.data, options.response, **{name: getattr(options, name) for name in choice}
     )
     for note in table.notes:
         print(note)
     Path(options.out).mkdir(parents=True, exist_ok=True)  # before minutes of work
+    settings = {"bootstrap": options.bootstrap, "folds": options.folds}
+    if not options.quiet:
+        size = f"{len(table.X)} rows, {table.X.shape[1]} predictors, {table.Y.shape[1]} responses"
+        print(f"{size}: about {expected_seconds(table, **settings):.0f} seconds.", flush=True)
     analysis = analyze(
         table,
         components=number,
         scale=options.scale,
         config=options.config,
-        n_bootstrap=options.bootstrap,
-        folds=options.folds,
         seed=options.seed,
         progress=not options.quiet,
+        **settings,
     )
     page = write_report(analysis, options.out)[0]  # first: who reads the output may stop early
     print(analysis.verdict)

@@ -27,14 +27,22 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
 
     key = ["--law", "ar1", "--n", "50", "--method", "TRE-sup", "--rep", "1"]
     assert main(["replay", "table1", *key, *folder]) == 0
-    assert capsys.readouterr().out.startswith("table1 ar1 50 TRE-sup 1: same")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("table1 ar1 50 TRE-sup 1: same")
     path = tmp_path / "table1.csv"
-    path.write_text(path.read_text().replace("TRE-sup,1,1.", "TRE-sup,1,2."))
+    path.write_text(path.read_text().replace("TRE-sup,1,1.", "TRE-sup,1,0."))
     assert main(["replay", "table1", *key, *folder]) == 1
     assert "NOT the same" in capsys.readouterr().out
 
-    assert main(["check", "table1", *folder]) == 0
-    assert "nothing replayed" in capsys.readouterr().out
+    assert main(["check", "table1", *folder]) == 2
+    assert "TRE-sup (not the 2 rows that a run has written)" in capsys.readouterr().err
+    assert main(["status", *folder]) == 1
+    assert "ROWS ALTERED" in capsys.readouterr().out
+    assert main(["check", "table1", "--sample", "9", *folder]) == 1
+    found = capsys.readouterr().out
+    assert (found.count(": same"), found.count("NOT the same")) == (3, 1)
+    path.write_text(path.read_text().replace("TRE-sup,1,0.", "TRE-sup,1,1."))
+    assert main(["check", *folder]) == 0
+    assert "rows as recorded; no code or setting" in capsys.readouterr().out
     assert main(["status", *folder]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:4] for line in lines if line[:1] == ["SIR"]] == [
@@ -63,12 +71,14 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         (["run", "theory", "--only", "study=split-q,size=100"], "(split-q: 4, 8, 16, 32, 64); got"),
         (["run", "table1", "--results", "Makefile"], "Makefile"),
         (["check", "table1"], "has no rows of table1"),
+        (["ledger"], "has no rows of the paper's tables"),
         (["replay", "table1", "--law", "ar1"], "table1 needs n, method, rep"),
         (["replay", "table2", "--law", "ar1", "--n", "5"], "table2 needs r, method, rep"),
     ],
 )
 def test_wrong_requests_are_one_clear_line(arguments, words, folder, capsys):
-    known = arguments[1:2] in (["table1"], ["table2"], ["theory"]) and "--results" not in arguments
+    named = arguments[1:2] in (["table1"], ["table2"], ["theory"]) or arguments == ["ledger"]
+    known = named and "--results" not in arguments
     try:
         code = main([*arguments, *folder] if known else arguments)
     except SystemExit as stop:  # the parser's own
@@ -100,16 +110,18 @@ def test_outside_a_checkout_the_missing_folder_is_named(command, tmp_path, monke
     [
         (MemoryError(), 2, "steinsdr: out of memory.\n"),
         (OSError("a worker died"), 2, "steinsdr: a worker died\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "steinsdr: interrupted.\n"),
         (
             ModuleNotFoundError("No module named 'pooch'", name="pooch"),
             2,
-            "steinsdr: this command needs pooch: pip install 'steinsdr[paper]'\n",
+            "steinsdr: this command needs pooch; in a copy of the repository: "
+            "pip install '.[paper]'\n",
         ),
         (
             ModuleNotFoundError("No module named 'distributed.x'", name="distributed.x"),
             2,
-            "steinsdr: this command needs distributed: pip install 'steinsdr[cluster]'\n",
+            "steinsdr: this command needs distributed; in a copy of the repository: "
+            "pip install '.[cluster]'\n",
         ),
     ],
 )

@@ -11,6 +11,8 @@ from steinsdr.report import analyze, read_table
 from steinsdr.report.read import read_frame
 from steinsdr.subspace import procrustes_distance
 
+ODD = ["?", *range(59)]
+
 
 @pytest.fixture
 def frame(rng):
@@ -74,7 +76,7 @@ def test_parquet(frame, tmp_path, monkeypatch):
         raise ImportError("no engine")
 
     monkeypatch.setattr(pd, "read_parquet", no_engine)
-    with pytest.raises(ValueError, match=r"needs pyarrow.*pip install 'steinsdr\[parquet\]'"):
+    with pytest.raises(ValueError, match=r"needs pyarrow.*pip install '\.\[parquet\]'"):
         read_frame(path)
 
 
@@ -123,22 +125,62 @@ def test_predictors_and_drop(frame):
     assert list(table.X.columns) == list("abe")
 
 
-def test_missing_values_are_dropped_or_unlabeled_and_noted(frame):
+@pytest.mark.parametrize("missing", ["impute", "drop"])
+def test_missing_values_are_filled_or_dropped_and_noted(frame, missing):
     frame.loc[0:4, "a"] = np.nan
     frame.loc[5, "b"] = np.inf
     frame.loc[10:11, "y1"] = np.nan  # y2 is there: dropped
     frame.loc[20:29, ["y1", "y2"]] = np.nan
     frame.loc[29, "c"] = np.nan
-    table = read_table(frame, ["y1", "y2"])
-    assert len(table.X) == 60 - 6 - 2 - 10
-    assert [row for _, row in table.X_unlabeled.index] == list(range(21, 30))  # rows count from 1
-    partly, missing, unlabeled = table.notes
+    table = read_table(frame, ["y1", "y2"], missing=missing)
+    filled = missing == "impute"
+    assert len(table.X) == 60 - 2 - 10 - 6 * (not filled)
+    assert [row for _, row in table.X_unlabeled.index] == list(range(21, 30 + filled))  # from 1
+    partly, unlabeled, gaps = table.notes
     assert partly.startswith("2 row(s) with some of the responses missing")
-    assert "7 of 60 rows" in missing
-    assert "in 3 column(s): 'a' (5), " in missing
-    assert "10 row(s) without any response count as unlabeled, 9 of them complete" in unlabeled
-    assert (table.n_rows, table.n_dropped) == (60, 9)
-    assert table.gaps == {"a": 5, "y1": 2, "b": 1, "c": 1}
+    assert "10 row(s) without any response are unlabeled" in unlabeled
+    assert "7 of 60 rows" in gaps
+    assert "in 3 column(s): 'a' (5), " in gaps
+    assert ("median" in gaps) == filled
+    assert (table.n_rows, table.n_dropped) == (60, 2 if filled else 9)
+    assert table.X.isna().sum().sum() == 6 * filled
+
+
+def test_text_dates_constants_and_sparse_columns_get_a_note_not_a_refusal(frame):
+    frame["color"] = ["red", "blue", "red"] * 20
+    frame["id"] = [f"row {k}" for k in range(60)]
+    frame["day"] = pd.date_range("2020-01-01", periods=60)
+    frame["d"] = 0.1
+    frame["rare"] = np.arange(60) < 3
+    frame["sparse"] = np.where(np.arange(60) < 20, np.arange(60), np.nan)
+    frame["odd"] = ODD
+    frame["empty"] = np.nan
+    table = read_table(frame, "y1,y2")
+    assert list(table.X.columns) == [*"abce", "color=blue", "odd"]
+    np.testing.assert_array_equal(table.X["color=blue"], frame["color"] == "blue")
+    assert table.gaps == {"odd": 1}
+    said = " ".join(table.notes)
+    for words in (
+        "'color' (2 values)",
+        "'id' (60 values such as 'row 0'), 'day' (60",
+        "more than half of the cells are empty: 'sparse', 'empty'",
+        "'odd' (1, such as '?')",
+        "fewer than 5 rows: 'd', 'rare'",
+    ):
+        assert words in said
+
+
+def test_groups(frame):
+    frame["kind"] = ["x"] * 30 + ["y"] * 20 + ["z"] * 4 + ["w"] * 6
+    frame["by kind"] = frame["kind"].map({"x": 1.0, "y": 2.0, "z": 3.0, "w": 3.0})
+    table = read_table(frame, "y1,y2", group="kind")
+    assert table.groups.value_counts().to_dict() == {"x": 30, "y": 20, "other": 10}
+    assert "Merged: groups with fewer than 10 rows ('z', 'w')" in table.notes[0]
+    assert "kind" not in table.X
+    assert "by kind" not in table.X
+    table = read_table(frame[:54], "y1,y2", group="kind")
+    assert table.groups.nunique() == 2
+    assert "4 row(s) were dropped with groups" in table.notes[0]
 
 
 def test_unlabeled_file(frame, tmp_path):
@@ -157,12 +199,11 @@ def test_columns_of_classes_show_one_direction_less(rng, tmp_path):
     frame = pd.DataFrame(X, columns=list("abcdef")).join(classes)
     frame.to_csv(tmp_path / "classes.csv", index=False)
     table = read_table(tmp_path / "classes.csv", ["red", "green", "blue"])
-    analysis = analyze(table, n_bootstrap=0, folds=2)
+    analysis = analyze(table, bootstrap=0, folds=2)
     assert analysis.n_components == 2
-    assert procrustes_distance(analysis.reduction.loadings_, np.eye(6)[:, :2]) < 0.5
+    assert procrustes_distance(analysis.sdr.loadings_, np.eye(6)[:, :2]) < 0.5
 
 
-ODD = ["?", *range(59)]
 MONEY = [f"{1000 + 37.4 * i:,.2f}" for i in range(60)]
 
 
@@ -176,15 +217,9 @@ MONEY = [f"{1000 + 37.4 * i:,.2f}" for i in range(60)]
         ({}, {"predictors": "a, q"}, "predictors: no column 'q'"),
         ({}, {"drop": "q"}, "drop: no column 'q'"),
         ({}, {"responses": "y1,y1"}, "responses: 'y1' named more than once"),
-        ({}, {"predictors": "a,y1"}, "'y1' cannot also be a predictor or dropped"),
-        ({}, {"predictors": "a"}, r"predictors: 1 column\(s\) left; at least 2"),
+        ({}, {"predictors": "a,y1"}, "'y1' cannot also be a predictor, group or dropped"),
+        ({}, {"predictors": "a"}, r"predictors: 1 column\(s\) left; at least 2 needed"),
         ({}, {"unlabeled": pd.DataFrame({"a": [1.0]})}, "unlabeled: no column 'b'"),
-        (
-            {"d": ["red", "blue"] * 30, "e": ODD},
-            {},
-            r"predictors: not numeric: 'd' \(60 value\(s\) such as 'red'\), 'e' \(1 value\(s\) "
-            r"such as '\?'\); leave them out with drop, or fit within their groups",
-        ),
         (
             {"y1": ["red", "green", "blue"] * 20},
             {},
@@ -192,13 +227,15 @@ MONEY = [f"{1000 + 37.4 * i:,.2f}" for i in range(60)]
         ),
         ({"y1": MONEY}, {}, r"'y1' \(60 .*'1,000.00'\); .* without thousands separators"),
         ({"y1": pd.Timestamp("2020-01-01")}, {}, r"responses: not numeric: 'y1' \(60"),
-        ({"d": 0.1}, {}, "predictors: constant in all 60 rows: 'd'; leave out with drop"),
-        ({"d": np.arange(60) < 3}, {}, "predictors: constant but for fewer than 5 rows: 'd'"),
-        ({"y1": 1.0}, {}, r"responses: constant in all 60 rows: 'y1'; leave out\.$"),
-        ({"d": np.nan}, {}, "predictors: 'd' without a single value"),
+        ({"y1": 1j * np.arange(60)}, {}, "responses: 'y1' holds complex numbers"),
+        ({"d": 1j * np.arange(60)}, {}, "predictors: 'd' holds complex numbers"),
+        ({"y1": 1.0, "y2": 1.0}, {}, r"responses: 0 column\(s\) left; at least 1 needed"),
+        ({"d": "x"}, {"group": "d"}, r"group: 'd' has 1 group\(s\) of 10 labeled rows"),
+        ({}, {"group": "q"}, "group: no column 'q'"),
+        ({}, {"missing": "mean"}, "missing must be one of 'impute', 'drop'"),
         (
             {"d": np.where(np.arange(60) < 10, np.arange(60), np.nan)},
-            {},
+            {"missing": "drop"},
             r"10 complete row\(s\) .* out of 60; at least 20 .* Predictor 'd' alone lacks 50",
         ),
     ],
@@ -210,9 +247,6 @@ def test_wrong_tables(frame, columns, arguments, words):
 
 
 def test_wrong_columns_of_other_kinds(frame, tmp_path):
-    more = frame.assign(b="?")
-    with pytest.raises(ValueError, match=r"unlabeled: not numeric: 'b' .* number empty"):
-        read_table(frame, "y2", unlabeled=more)
     for name, words in (("y1", "responses: 2 columns are named"), ("a", "predictors: 2 columns")):
         with pytest.raises(ValueError, match=words):
             read_table(pd.concat([frame, frame[[name]]], axis=1), "y1")

@@ -9,8 +9,8 @@ the numbers allow. :mod:`steinsdr.report.write` draws them and writes the report
 from .._base import needs_extra
 
 with needs_extra("report", "steinsdr.report"):
-    from .fit import Reduction, analyze
+    from .fit import analyze
     from .read import Table, read_table
     from .rules import Analysis, Verdict
 
-__all__ = ["Analysis", "Reduction", "Table", "Verdict", "analyze", "read_table"]
+__all__ = ["Analysis", "Table", "Verdict", "analyze", "read_table"]

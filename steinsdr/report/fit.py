@@ -1,204 +1,101 @@
-"""Fit a table: SteinSDR in coordinates that suit its columns, then resample and compare."""
+"""Fit a table with SteinSDR, draw halves of its rows, and compare with rivals."""
 
 from __future__ import annotations
 
+import time
 import warnings
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.decomposition import PCA
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import NDArray
+from scipy.linalg import orthogonal_procrustes
+from sklearn.base import clone
+from tqdm import tqdm
 
-from .._base import (
-    check_integer,
-    check_not_constant,
-    check_numeric_columns,
-    check_responses,
-    split_labeled,
-)
-from ..estimator import SteinSDR
-from ..moments import stein_diagnostics
-from ..rank import (
-    AdaptiveRank,
-    DirectionTransformer,
-    RankSelection,
-    leading_singular_values,
-    permutation_null,
-    tail_check,
-)
-from ..scores import TikhonovScore
-from ..scores.tikhonov import TikhonovScoreCV
-from .bootstrap import bootstrap
-from .comparison import compare
+from .._base import check_choice, check_integer, varying_columns
+from ..estimator import CONFIGS, SteinSDR
+from ..subspace import orthonormalize, procrustes_distance
+from .comparison import METHODS, MOST_ROWS, Units, by_prediction, compare, stacked
 from .read import Table
-from .rules import Analysis
+from .rules import PREDICTS, Analysis, Stability
 
-__all__ = ["Reduction", "analyze"]
+__all__ = ["analyze", "expected_seconds", "half_samples"]
 
-WHITEN_ROWS = 10  # rows per predictor from which "auto" whitens
-THIN = 1e-3  # of the largest spread; a thinner direction is often rounding: deg C beside deg F
-MAX_RANK, QUANTILE, PERMUTATIONS = 10, 0.95, 500
+HALF = 1_000  # rows of a half-sample at most
 
 
-class Reduction(DirectionTransformer):
-    r"""SteinSDR in coordinates where no column counts more for its units, with a tuned score.
+def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> float:
+    """Return a rough time of :func:`analyze`, from the sizes of the table.
 
-    The coordinates are those of a ``StandardScaler``, or of a ``StandardScaler`` and a
-    ``PCA(whiten=True)``. The cross-moment's noise has the covariance of the score, about
-    :math:`\Sigma^{-1}`: where predictors are correlated it is large in the thin directions of x,
-    and singular vectors look there first. Whitened coordinates make it the same in all directions.
-    Whitening needs many more rows than columns, which is why the paper does without. It leaves out
-    directions whose spread is below 1e-3 of the largest: they may be what rounding left of two
-    equal columns. The central subspace is the same in either coordinates, up to their change.
-    Responses are standardized too, hence centred.
+    It is meant to be right within a factor of three on a core of these years.
+    """
+    (n, p), q = table.X.shape, table.Y.shape[1]
+    width = 1 + min(p, 5_000) / 100 + q / 10
+
+    def fit(rows: int) -> float:
+        return 0.02 + 4e-7 * min(rows, 5_000) ** 1.7 * width + 2e-6 * rows * width
+
+    compared = min(n, MOST_ROWS)
+    return 4 + 2 * fit(n) + bootstrap * fit(min(n // 2, HALF)) + 5 * folds * fit(compared)
+
+
+def half_samples(
+    sdr: SteinSDR,
+    Z: NDArray,
+    Y: NDArray,
+    more: NDArray,
+    *,
+    n_samples: int = 50,
+    seed: int = 0,
+    tick: Any = lambda _: None,
+) -> Stability:
+    r"""Fit random halves of the rows and collect how far the directions move.
+
+    This is the bootstrap of m out of n rows without replacement. Rows drawn twice would spoil
+    every choice by leave-one-out. An estimate from m of n rows differs from that of all rows by
+    :math:`\sqrt{(n - m)/m}` of a standard error, which is one for halves; of more than 2,000 rows
+    m = 1,000 are drawn and differences divided by that factor.
 
     Parameters
     ----------
-    n_components : int or "auto", default="auto"
-        Number of directions.
-    scale : {"auto", "standardize", "whiten"}, default="auto"
-        Coordinates; "auto" whitens from 10 labeled rows per predictor.
-    config : {"sup", "split", "full"}, default="sup"
-        Rows that the score is learned from, see :class:`steinsdr.SteinSDR`.
-    lam : float or None, default=None
-        Regularization of the score; None chooses it by held-out score matching.
-    tol : float, default=1e-5
-        Precision of the score, see :class:`steinsdr.scores.TikhonovScore`.
-    random_state : int, default=0
-        Permutations and folds.
-
-    Attributes
-    ----------
-    scale_ : str
-        "standardize" or "whiten".
-    coordinates_ : Pipeline
-        The map to the coordinates, learned from the labeled rows.
-    root_ : ndarray of shape (p, k)
-        Its matrix: the coordinates are the standardized predictors times ``root_``.
-    sdr_ : SteinSDR
-        Fitted in these coordinates on standardized responses.
-    lam_ : float
-    points_ : ndarray of shape (n, k)
-        The labeled rows in these coordinates.
-    loadings_ : ndarray of shape (p, r)
-        Weights of the standardized predictors, each column of length one and with its largest
-        entry positive.
-    basis_ : ndarray of shape (k, r)
-        The same directions in these coordinates, orthonormal.
-
-    Examples
-    --------
-    Units do not matter:
-
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((100, 3))
-    >>> Y = X[:, :1] + 0.1 * rng.standard_normal((100, 1))
-    >>> one, two = (Reduction(1).fit(X * unit, Y).loadings_ for unit in (1.0, [1, 10, 1000]))
-    >>> bool(np.allclose(one, two, atol=1e-4))
-    True
+    sdr : SteinSDR
+        Fitted to Z (n, p), Y (n, q) and the unlabeled rows ``more`` (m, p).
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "scale": [StrOptions({"auto", "standardize", "whiten"})]
-    }
-
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] = "auto",
-        *,
-        scale: str = "auto",
-        config: str = "sup",
-        lam: float | None = None,
-        tol: float = 1e-5,
-        random_state: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.scale = scale
-        self.config = config
-        self.lam = lam
-        self.tol = tol
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, y: ArrayLike, X_unlabeled: ArrayLike | None = None) -> Self:
-        """Estimate the directions from predictors (n, p) and responses (n,) or (n, q).
-
-        Rows whose responses are all NaN count as unlabeled, like those of ``X_unlabeled`` (m, p).
-        """
-        self._validate_params()
-        check_numeric_columns(X, "X")
-        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        responses = check_responses(y, n_rows=len(points))
-        if X_unlabeled is not None:
-            more = validate_data(
-                self, X_unlabeled, dtype=np.float64, reset=False, ensure_min_samples=0
-            )
-            points = np.vstack([points, more])
-            responses = np.pad(responses, ((0, len(more)), (0, 0)), constant_values=np.nan)
-        labeled = split_labeled(responses)
-        if labeled.sum() < 2:
-            raise ValueError(f"y has {labeled.sum()} labeled row(s); at least 2 are needed.")
-        check_not_constant(points[labeled], "X", getattr(self, "feature_names_in_", None))
-        self._set_coordinates(points[labeled])
-        Z = self.coordinates_.transform(points)
-        self.points_ = Z[labeled]
-        score: Any = TikhonovScore(tol=self.tol)
-        if self.lam is None:
-            score = TikhonovScoreCV(estimator=score, random_state=self.random_state)
-        else:
-            score.set_params(lam=self.lam)
-        # The rule looks at the tails of the columns themselves, not of their mixtures.
-        seen = points[labeled] if self.config == "sup" else points
-        heavy = self.n_components == "auto" and tail_check(seen).heavy
-        rule = AdaptiveRank(
-            max_rank=min(Z.shape[1], responses.shape[1], MAX_RANK),
-            quantile=QUANTILE,
-            n_permutations=PERMUTATIONS,
-            branch="energy" if heavy else "permutation",
+    rng = np.random.default_rng(seed)
+    target = sdr.loadings_
+    p, r = target.shape
+    basis = sdr.coordinates_.basis
+    settings = {"n_components": r, "scale": sdr.coordinates_.scale, "config": sdr.config_}
+    settings["pca"] = None if basis is None else basis.shape[1]
+    m = min(len(Z) // 2, HALF)
+    factor = np.sqrt(m / (len(Z) - m))
+    # Distances are those between the indices: loadings of collinear columns may trade places.
+    points = Z[:HALF] - Z[:HALF].mean(axis=0)
+    squares, distances = np.zeros((p, r)), []
+    products, cosines = [], []
+    for _ in range(n_samples):
+        rows = rng.permutation(len(Z))[:m]
+        keep = varying_columns(Z[rows])
+        fit = clone(sdr).set_params(**settings)
+        if settings["pca"] is not None:
+            fit.set_params(pca=min(settings["pca"], int(keep.sum()), m - 1))
+        fit.fit(*stacked(Z[rows][:, keep], Y[rows], more[:, keep]))
+        loadings = np.zeros((p, r))
+        loadings[keep] = (
+            fit.loadings_ * (sdr.coordinates_.unit[keep] / fit.coordinates_.unit)[:, None]
         )
-        self.sdr_ = SteinSDR.paper(
-            self.n_components,
-            score_estimator=score,
-            config=self.config,
-            rank=rule,
-            random_state=self.random_state,
-        )
-        self.sdr_.fit(Z, StandardScaler().fit_transform(responses))  # NaN stays NaN
-        self.lam_ = float(self.sdr_.score_estimator_.lam_ if self.lam is None else self.lam)  # type: ignore[attr-defined]
-        weights = self.root_ @ self.sdr_.components_.T
-        weights /= np.linalg.norm(weights, axis=0)
-        signs = np.sign(np.take_along_axis(weights, np.abs(weights).argmax(0)[None], axis=0))
-        self.loadings_ = weights * signs
-        self.basis_ = self.sdr_.components_.T * signs
-        return self
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.loadings_.shape[1]
-
-    def _set_coordinates(self, points: NDArray) -> None:
-        n, p = points.shape
-        automatic = "whiten" if n >= WHITEN_ROWS * p else "standardize"
-        self.scale_ = automatic if self.scale == "auto" else self.scale
-        scaler = StandardScaler().fit(points)
-        self.coordinates_, self.root_ = make_pipeline(scaler), np.eye(p)
-        if self.scale_ == "whiten":
-            standard = scaler.transform(points)
-            spread = PCA(svd_solver="full").fit(standard).singular_values_
-            kept = int((spread > THIN * spread[0]).sum())
-            pca = PCA(kept, whiten=True, svd_solver="full").fit(standard)
-            self.coordinates_ = make_pipeline(scaler, pca)
-            self.root_ = pca.components_.T / np.sqrt(pca.explained_variance_)
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        """Return the reduced predictors (n, r): standardized predictors times ``loadings_``."""
-        check_is_fitted(self, "loadings_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.coordinates_[0].transform(points) @ self.loadings_
+        found = orthonormalize(loadings)
+        turned = found @ orthogonal_procrustes(found, target)[0]
+        distances.append(factor * procrustes_distance(points @ found, points @ target))
+        outside = turned - target @ (target.T @ turned)  # as in the formula's standard errors
+        squares += np.square(factor * outside)
+        products.append((turned * target).sum(axis=0))
+        cosines.append(np.abs((found * target).sum(axis=0)))
+        tick("halves")
+    random = [[points @ rng.standard_normal((p, r)) for _ in range(2)] for _ in range(50)]
+    chance = float(np.mean([procrustes_distance(*pair) for pair in random])) if r < p else 0.0
+    errors = np.sqrt(squares / n_samples)
+    return Stability(errors, np.array(distances), chance, np.array(products), np.array(cosines))
 
 
 def analyze(
@@ -206,13 +103,16 @@ def analyze(
     *,
     components: int | Literal["auto"] = "auto",
     scale: str = "auto",
-    config: str = "sup",
-    n_bootstrap: int = 200,
+    config: str = "auto",
+    bootstrap: int = 50,
     folds: int = 5,
     seed: int = 0,
     progress: bool = False,
 ) -> Analysis:
-    """Fit, resample, compare.
+    """Fit, draw halves, compare.
+
+    The number of directions is that of the sequential test. If the test finds none and a rival
+    predicts, it is the number that predicts best.
 
     Parameters
     ----------
@@ -220,24 +120,23 @@ def analyze(
         From :func:`read_table`.
     components : int or "auto"
         Number of directions.
-    scale : {"auto", "standardize", "whiten"}
-        See :class:`Reduction`.
-    config : {"sup", "split", "full"}
+    scale : {"auto", "robust", "sd"}
+        Units of the columns, see :class:`steinsdr.SteinSDR`.
+    config : {"auto", "sup", "split", "full"}
         Rows that the score is learned from; the last two need unlabeled rows.
-    n_bootstrap : int
-        Resamples behind the intervals; 0 leaves them out, else at least 10.
+    bootstrap : int
+        Half-samples that show how stable the directions are; 0 leaves them out, else at least 10.
     folds : int
         Folds of the comparison, at least 2.
     seed : int
         Every draw follows from it.
     progress : bool
-        Whether to show progress bars.
+        Whether to show a progress bar.
 
     Raises
     ------
     ValueError
-        If an argument is outside these ranges, ``components`` exceeds the number of predictors or
-        of responses, or a column is constant outside a fold.
+        If an argument is outside these ranges.
 
     Examples
     --------
@@ -247,56 +146,64 @@ def analyze(
     >>> X = rng.standard_normal((120, 4))
     >>> frame = pd.DataFrame(X, columns=list("abcd"))
     >>> frame["y"] = X[:, 0] + 0.3 * rng.standard_normal(120)
-    >>> analysis = analyze(read_table(frame, "y"), n_bootstrap=0)
+    >>> analysis = analyze(read_table(frame, "y"), bootstrap=0)
     >>> analysis.loadings()["loading"].abs().idxmax()
     ('direction 1', 'a')
     """
+    started = time.perf_counter()
+    n, p = table.X.shape
+    sizes = table.groups[:n].value_counts()
     check_integer(seed, "seed", low=0, high=2**32 - 1)
-    check_integer(folds, "folds", low=2, high=len(table.X))
-    if n_bootstrap:
-        check_integer(n_bootstrap, "n_bootstrap", low=10)
-    X, Y, more = table.X, table.Y, table.X_unlabeled
-    reduction = Reduction(components, scale=scale, config=config, random_state=seed)
-    with warnings.catch_warnings():
-        # The verdict says so in its own words; folds may say it five times more.
-        warnings.filterwarnings("ignore", "rank: no direction stands out", UserWarning)
-        reduction.fit(X, Y, more)
-        resampled = None
-        if n_bootstrap:
-            arrays = X.to_numpy(), Y.to_numpy(), more.to_numpy()
-            resampled = bootstrap(
-                reduction, *arrays, n_resamples=n_bootstrap, seed=seed, progress=progress
-            )
-        comparison = compare(reduction, X, Y, more, folds=folds, seed=seed, progress=progress)
-    return Analysis(
-        table,
-        reduction,
-        stein_diagnostics(reduction.sdr_.scores_, reduction.points_),
-        _spectrum(reduction, StandardScaler().fit_transform(Y.to_numpy()), seed),
-        comparison,
-        resampled,
-        settings={
-            "components": components,
-            "scale": scale,
-            "config": config,
-            "bootstrap": n_bootstrap,
-            "folds": folds,
-            "seed": seed,
-        },
-    )
+    check_integer(folds, "folds", low=2, high=int(sizes.min()))
+    check_choice(config, "config", ("auto", *CONFIGS))
+    check_choice(scale, "scale", ("auto", "robust", "sd"))
+    if config in ("split", "full") and not len(table.X_unlabeled):
+        raise ValueError(f"config: {config!r} needs unlabeled rows, and there are none.")
+    if components != "auto":
+        check_integer(components, "components", low=1, high=p)
+    if bootstrap:
+        check_integer(bootstrap, "bootstrap", low=10)
+    groups = table.groups.to_numpy(dtype=str)
+    units, scaled = Units(table.X.to_numpy(), groups[:n]), Units(table.Y.to_numpy(), groups[:n])
+    Z, Y = units(table.X.to_numpy(), groups[:n]), scaled(table.Y.to_numpy(), groups[:n])
+    more = units(table.X_unlabeled.to_numpy(), groups[n:])
+    total = 1 + bootstrap + folds * len(METHODS)
+    with warnings.catch_warnings(), tqdm(total=total, disable=not progress, leave=False) as bar:
+        warnings.simplefilter("ignore")  # the verdict says what matters in its own words
 
+        def tick(name: str) -> None:
+            bar.set_description(name)
+            bar.update()
 
-def _spectrum(reduction: Reduction, Y: NDArray, seed: int) -> RankSelection:
-    """Compare the singular values with permuted responses, whatever rule chose the rank."""
-    sdr, chosen = reduction.sdr_, reduction.sdr_.rank_
-    if chosen is None:
-        values = leading_singular_values(sdr.cross_moment_, len(sdr.singular_values_))
-        chosen = RankSelection(sdr.n_components_, "given", values)
-    null = chosen.null
-    if null is None:
-        rng = np.random.default_rng([seed, 1])
-        k = len(chosen.singular_values)
-        null = permutation_null(sdr.scores_, Y, k=k, m=PERMUTATIONS, rng=rng)
-    return replace(
-        chosen, rank=sdr.n_components_, null=null, thresholds=np.quantile(null, QUANTILE, axis=0)
-    )
+        sdr = SteinSDR(scale=scale, config=config, random_state=seed).fit(*stacked(Z, Y, more))
+        test: Any = sdr.rank_
+        number = "test"
+        if sdr.n_components_ > max(1, test.rank):
+            number = "nonlinear"
+        if components != "auto":
+            number = "given"
+            sdr = clone(sdr).set_params(n_components=components).fit(*stacked(Z, Y, more))
+        tick("fit")
+        options: dict[str, Any] = {"folds": folds, "seed": seed, "tick": tick}
+        comparison = compare(sdr, table, **options)
+        gain, error = comparison.difference(comparison.rival, "mean")
+        if number == "test" and test.rank == 0 and gain > max(2 * error, PREDICTS):
+            number = "prediction"
+            bar.total += folds * len(METHODS)
+            comparison = compare(sdr, table, predictive=True, **options)
+            some = np.random.default_rng(seed).permutation(n)[:MOST_ROWS]
+            k = by_prediction(Z[some], Y[some], seed)
+            sdr = clone(sdr).set_params(n_components=k).fit(*stacked(Z, Y, more))
+        stability = None
+        if bootstrap:
+            stability = half_samples(sdr, Z, Y, more, n_samples=bootstrap, seed=seed, tick=tick)
+    settings = {
+        "components": components,
+        "scale": scale,
+        "config": config,
+        "bootstrap": bootstrap,
+        "folds": folds,
+        "seed": seed,
+    }
+    seconds = time.perf_counter() - started
+    return Analysis(table, sdr, units, test, number, comparison, stability, settings, seconds)

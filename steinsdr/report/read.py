@@ -10,32 +10,31 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from .._base import varying_columns
+from .._base import check_choice
 
 __all__ = ["Table", "listed", "read_frame", "read_table"]
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
 MIN_OTHER = 5  # rows that must differ from a column's usual value, or folds may find it constant
-_ADVICE = {
-    "responses": "if these are classes, give each of them a column of 0 and 1 and name these "
-    "columns as responses; K classes show at most K - 1 directions.",
-    "predictors": "leave them out with drop, or fit within their groups: a column of categories "
-    "has no density, and numbers for them do not change that.",
-    "unlabeled": "they must be numbers as in the data.",
-}
+MOST_VALUES = 10  # distinct texts up to which a column becomes columns of 0 and 1
+NUMBERS = 0.8  # share of cells that are numbers from which the other cells count as missing
+MOST_GAPS = 0.5  # share of gaps from which a column is left out rather than filled
+MIN_GROUP = 10  # labeled rows below which a group is merged with other small ones
 _CELLS = "Write numbers without thousands separators, and leave a cell without a number empty."
 
 
 @dataclass(frozen=True)
 class Table:
-    """Predictors and responses, complete and numeric, and what was done to get there.
+    """Predictors and responses as numbers, and what was done to get there.
 
     Attributes
     ----------
     X : DataFrame of shape (n, p)
-        Predictors of the labeled rows. The index names the file and the row in it, from 1.
+        Predictors of the labeled rows; NaN where a cell is to be filled inside the fit. The index
+        names the file and the row in it, from 1.
     Y : DataFrame of shape (n, q)
         Responses.
     X_unlabeled : DataFrame of shape (m, p)
@@ -49,7 +48,9 @@ class Table:
     n_dropped : int
         Rows that were dropped because cells are missing.
     gaps : dict of str to int
-        For each column, how many of the dropped rows lack it; the largest first.
+        For each column, how many rows lack it; the largest first.
+    groups : Series
+        Each row's group, labeled rows first; all "" without a column of groups.
     """
 
     X: pd.DataFrame
@@ -60,6 +61,7 @@ class Table:
     n_rows: int
     n_dropped: int
     gaps: dict[str, int]
+    groups: pd.Series
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:
@@ -118,7 +120,7 @@ def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, 
     except ImportError as error:
         raise ValueError(
             f"{argument}: reading Parquet needs pyarrow, which is not installed: "
-            "pip install 'steinsdr[parquet]', or save the table as CSV."
+            "pip install '.[parquet]' in a copy of the repository, or save the table as CSV."
         ) from error
     except (ValueError, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
@@ -164,13 +166,17 @@ def read_table(
     *,
     predictors: str | Sequence[str] | None = None,
     drop: str | Sequence[str] | None = None,
+    group: str | None = None,
+    missing: str = "impute",
     unlabeled: str | Path | pd.DataFrame | None = None,
 ) -> Table:
     """Read a table and choose its predictors and responses.
 
-    Rows with a missing predictor, or with some but not all responses missing, are dropped; rows
-    with all responses missing count as unlabeled. Both are noted. Infinite values are missing.
-    Columns are given as a list, or as text such as ``"[y1, y2]"`` or ``"y1, y2"``.
+    Every choice is noted. Predictors of text become columns of 0 and 1 if they have at most ten
+    values, and are left out otherwise; so are dates, constant columns, and columns that are the
+    same but for fewer than five rows. Rows with all responses missing count as unlabeled, rows
+    with some missing are dropped. Infinite values are missing. Columns are given as a list, or as
+    text such as ``"[y1, y2]"`` or ``"y1, y2"``.
 
     Parameters
     ----------
@@ -182,14 +188,19 @@ def read_table(
         Columns to explain them by; by default all others.
     drop : list of str or str, optional
         Columns to leave out.
+    group : str, optional
+        A column of categories. Directions are then those within its groups.
+    missing : {"impute", "drop"}
+        Gaps of predictors are filled inside the fit by the column's median, and columns with more
+        gaps than values left out; or rows with gaps are dropped.
     unlabeled : path or DataFrame, optional
         Further rows with the same predictors and no responses.
 
     Raises
     ------
     ValueError
-        If a file cannot be read; if a column is missing, named twice, not numeric, without any
-        value, or constant but for a few rows; or if fewer than 20 labeled rows are complete.
+        If a file cannot be read; if a column is missing, named twice or complex; if a response is
+        not numeric; or if fewer than 20 labeled rows or no two predictors are left.
 
     Examples
     --------
@@ -199,54 +210,217 @@ def read_table(
     >>> table.X.shape, table.Y.shape, table.X_unlabeled.shape
     ((30, 2), (30, 1), (10, 2))
     """
+    check_choice(missing, "missing", ("impute", "drop"))
     frame, name, notes = _load(data, "data")
     targets = _names(responses, frame, "responses")
     if not targets:
         raise ValueError("responses: name at least one column.")
-    dropped = _names(drop, frame, "drop")
+    dropped, kinds = _names(drop, frame, "drop"), _names(group or None, frame, "group")
+    if len(kinds) > 1:
+        raise ValueError(f"group: {len(kinds)} columns; expected one.")
     chosen = _names(predictors, frame, "predictors") or [c for c in frame if c not in targets]
-    chosen = _names([c for c in chosen if c not in dropped], frame, "predictors")
-    both = [c for c in targets if c in chosen or c in dropped]
+    chosen = _names([c for c in chosen if c not in [*dropped, *kinds]], frame, "predictors")
+    both = [c for c in targets if c in [*chosen, *dropped, *kinds]]
     if both:
-        raise ValueError(f"responses: {listed(both)} cannot also be a predictor or dropped.")
-    if len(chosen) < 2:
-        raise ValueError(f"predictors: {len(chosen)} column(s) left; at least 2 are needed.")
-
-    Y, X = _numbers(frame, targets, name, "responses"), _numbers(frame, chosen, name, "predictors")
-    without = Y.isna().all(axis=1)
-    partly = Y.isna().any(axis=1) & ~without
-    incomplete = X.isna().any(axis=1)
-    if partly.any():
-        notes.append(f"{partly.sum()} row(s) with some of the responses missing were dropped.")
-    notes += _missing_note(X, name)
-    extra = [X[without & ~incomplete]]
-    if without.any():
-        notes.append(
-            f"{without.sum()} row(s) without any response count as unlabeled, "
-            f"{len(extra[0])} of them complete."
-        )
+        raise ValueError(f"responses: {listed(both)} cannot also be a predictor, group or dropped.")
+    Y = _responses(frame, targets, name, notes)
+    raw = _labeled_rows(frame[[*chosen, *kinds]], name)
     if unlabeled is not None:
         more, source, assumed = _load(unlabeled, "unlabeled")
-        points = _numbers(more, _names(chosen, more, "unlabeled"), source, "unlabeled")
-        extra.append(points.dropna())
-        notes += [*assumed, *_missing_note(points, source)]
-        notes.append(f"{len(extra[1])} unlabeled row(s) come from {source}.")
-    left_out = incomplete | partly
+        wanted = _names([*chosen, *kinds], more, "unlabeled")
+        raw = pd.concat([raw, _labeled_rows(more[wanted], source)])
+        notes += [*assumed, f"{len(more)} unlabeled row(s) come from {source}."]
+        Y = pd.concat([Y, pd.DataFrame(np.nan, raw.index[len(Y) :], Y.columns)])
+    X = _predictors(raw[chosen], notes)
+    without = Y.isna().all(axis=1)
+    partly = Y.isna().any(axis=1) & ~without
+    if partly.any():
+        notes.append(f"{partly.sum()} row(s) with some of the responses missing were dropped.")
+    if without[: len(frame)].any():
+        notes.append(f"{without[: len(frame)].sum()} row(s) without any response are unlabeled.")
+    left_out = partly.copy()
+    if missing == "impute":
+        sparse = X.columns[X.isna().mean() > MOST_GAPS]
+        if len(sparse):
+            notes.append(f"Left out, as more than half of the cells are empty: {listed(sparse)}.")
+        X = X.drop(columns=sparse)
+    else:
+        left_out |= X.isna().any(axis=1)
+    notes += _gap_notes(X, name, missing)
+    groups = _groups(raw[kinds[0]] if kinds else None, raw.index, ~(without | left_out), notes)
+    left_out |= groups.isna()
     labeled = ~(without | left_out)
-    _check_rows(X, X[labeled], Y[labeled])
-    # A row without any response lacks none that it should have.
-    holes = pd.concat([X, Y.where(~without, 0.0)], axis=1)[left_out].isna().sum()
-    gaps = holes[holes > 0].sort_values(ascending=False, kind="stable").to_dict()
+    if labeled.sum() < MIN_ROWS:
+        holes = X.isna().sum().sort_values(ascending=False)
+        worst = f" Predictor {holes.index[0]!r} alone lacks {holes.iloc[0]}." if len(holes) else ""
+        raise ValueError(
+            f"data: {labeled.sum()} complete row(s) with responses out of {len(frame)}; at least "
+            f"{MIN_ROWS} are needed.{worst if len(holes) and holes.iloc[0] else ''}"
+        )
+    X, Y = _varying(X, Y, labeled, groups, notes)
+    holes = X.isna().sum()
+    kept = without & ~left_out
     return Table(
         X=X[labeled],
         Y=Y[labeled],
-        X_unlabeled=pd.concat(extra),
+        X_unlabeled=X[kept],
         name=name,
         notes=tuple(notes),
-        n_rows=len(X),
-        n_dropped=int(left_out.sum()),
-        gaps=gaps,
+        n_rows=len(frame),
+        n_dropped=int(left_out[: len(frame)].sum()),
+        gaps=holes[holes > 0].sort_values(ascending=False, kind="stable").to_dict(),
+        groups=pd.concat([groups[labeled], groups[kept]]),
     )
+
+
+def _labeled_rows(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the frame with an index of file and row."""
+    index = pd.MultiIndex.from_product([[name], range(1, len(frame) + 1)], names=["file", "row"])
+    return frame.set_axis(index)
+
+
+def _responses(frame: pd.DataFrame, names: list[str], name: str, notes: list[str]) -> pd.DataFrame:
+    """Return responses as floats; raise if a cell is no number."""
+    values, wrong = {}, []
+    for column in names:
+        values[column], texts = _as_numbers(frame[column], "responses")
+        if len(texts):
+            wrong.append(f"{column!r} ({len(texts)} value(s) such as {str(texts.iloc[0])!r})")
+    if wrong:
+        shown = ", ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
+        raise ValueError(
+            f"responses: not numeric: {shown}; if these are classes, give each of them a column of "
+            "0 and 1 and name these columns as responses; K classes show at most K - 1 "
+            f"directions. {_CELLS}"
+        )
+    return _labeled_rows(pd.DataFrame(values), name)
+
+
+def _as_numbers(content: pd.Series, argument: str) -> tuple[NDArray, pd.Series]:
+    """Return a column as floats with NaN for what is missing, and the cells that are no numbers."""
+    if content.dtype.kind == "c":
+        raise ValueError(f"{argument}: {content.name!r} holds complex numbers; expected real ones.")
+    texts = content[:0]
+    if not pd.api.types.is_numeric_dtype(content.dtype) or content.dtype.kind in "mM":
+        cells = content.astype(str if content.dtype.kind in "mM" else object)
+        parsed = pd.to_numeric(cells, errors="coerce")
+        texts = content[parsed.isna() & content.notna()]
+        content = parsed
+    values = content.to_numpy(dtype=float, na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan), texts
+
+
+def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Return predictors as floats; text becomes columns of 0 and 1, or is left out."""
+    values: dict[str, NDArray] = {}
+    numbers, indicators, out = [], [], []
+    for column in raw:
+        found, texts = _as_numbers(raw[column], "predictors")
+        n_values = raw[column].nunique()
+        if not len(texts):
+            values[column] = found
+        elif np.isfinite(found).sum() >= NUMBERS * raw[column].notna().sum():
+            values[column] = found
+            numbers.append(f"{column!r} ({len(texts)}, such as {str(texts.iloc[0])!r})")
+        elif n_values <= MOST_VALUES and raw[column].dtype.kind not in "mM":
+            cells = raw[column].astype(str).where(raw[column].notna())
+            for value in cells.value_counts().index[1:]:
+                key = f"{column}={value}"
+                while key in raw or key in values:
+                    key += "'"
+                values[key] = np.where(cells.isna(), np.nan, cells == value).astype(float)
+            indicators.append(f"{column!r} ({n_values} values)")
+        else:
+            out.append(f"{column!r} ({n_values} values such as {str(texts.iloc[0])!r})")
+    for names, text in (
+        (numbers, "Cells that are no numbers count as missing: {}."),
+        (indicators, "Text became columns of 0 and 1, one for each value but the commonest: {}."),
+        (out, f"Text or dates with many values were left out: {{}}. {_CELLS}"),
+    ):
+        if names:
+            rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            notes.append(text.format(", ".join(names[:5]) + rest))
+    return pd.DataFrame(values, index=raw.index)
+
+
+def _groups(
+    content: pd.Series | None, index: pd.Index, labeled: pd.Series, notes: list[str]
+) -> pd.Series:
+    """Return each row's group as text, small groups merged; NaN if it has none."""
+    if content is None:
+        return pd.Series("", index)
+    groups = content.astype(str).where(content.notna())
+    if groups.isna().any():
+        notes.append(f"{groups.isna().sum()} row(s) without a group were dropped.")
+    sizes = groups[labeled].value_counts()
+    small = groups.notna() & ~groups.isin(sizes.index[sizes >= MIN_GROUP])
+    if small.any():
+        together = int((small & labeled).sum())
+        few = f"groups with fewer than {MIN_GROUP} rows ({listed(groups[small].unique())})"
+        if together >= MIN_GROUP:
+            notes.append(f"Merged: {few}.")
+            groups[small] = "other"
+        else:
+            notes.append(f"{together} row(s) were dropped with {few}.")
+            groups = groups.mask(small)
+    if groups[labeled].nunique() < 2:
+        raise ValueError(
+            f"group: {content.name!r} has {groups[labeled].nunique()} group(s) of {MIN_GROUP} "
+            "labeled rows or more; expected at least 2."
+        )
+    return groups
+
+
+def _gap_notes(X: pd.DataFrame, name: str, missing: str) -> list[str]:
+    holes = X.isna().sum()
+    holes = holes[holes > 0].sort_values(ascending=False)
+    if holes.empty:
+        return []
+    worst = ", ".join(f"{column!r} ({count})" for column, count in holes.head(5).items())
+    rows = f"{X.isna().any(axis=1).sum()} of {len(X)} rows of {name}"
+    where = f"{len(holes)} column(s): {worst}."
+    if missing == "drop":
+        return [f"{rows} were dropped because predictors are missing, in {where}"]
+    return [
+        f"{rows} have gaps, in {where} Each was filled by the median of its column, learned inside "
+        "every fit; filled cells count as observed."
+    ]
+
+
+def _varying(
+    X: pd.DataFrame, Y: pd.DataFrame, labeled: pd.Series, groups: pd.Series, notes: list[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Leave out columns that hardly vary over the labeled rows, or not within their groups."""
+    kept = []
+    for argument, frame, least in (("predictors", X, 2), ("responses", Y, 1)):
+        values = np.sort(frame[labeled].to_numpy(), axis=0)  # gaps come last
+        n = np.isfinite(values).sum(axis=0)
+        usual = np.array([_longest_run(v[:m]) for v, m in zip(values.T, n, strict=True)])
+        wrong = n - usual < MIN_OTHER
+        what = f"the same in all but fewer than {MIN_OTHER} rows"
+        if groups.nunique() > 1:
+            part = frame[labeled]
+            within = (part - part.groupby(groups[labeled]).transform("mean")).abs().max()
+            wrong |= (within <= 1e-12 * part.abs().max()).to_numpy()
+            what += ", or within groups"
+        names = frame.columns[wrong]
+        if len(names):
+            notes.append(f"Left out ({argument}), as {what}: {listed(names)}.")
+        if (~wrong).sum() < least:
+            raise ValueError(
+                f"{argument}: {(~wrong).sum()} column(s) left; at least {least} needed. "
+                + " ".join(notes)
+            )
+        kept.append(frame.loc[:, ~wrong])
+    return kept[0], kept[1]
+
+
+def _longest_run(values: NDArray) -> int:
+    """Return how often the most frequent of sorted values occurs."""
+    if not len(values):
+        return 0
+    starts = np.flatnonzero(np.r_[True, np.diff(values) > 0, True])
+    return int(np.diff(starts).max())
 
 
 def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame, str, list[str]]:
@@ -286,63 +460,3 @@ def _names(value: str | Sequence[str] | None, frame: pd.DataFrame, argument: str
                 f"{_all_numbers(known)}".rstrip()
             )
     return names
-
-
-def _numbers(frame: pd.DataFrame, names: list[str], name: str, argument: str) -> pd.DataFrame:
-    """Return columns as floats with NaN for missing, indexed by file and row.
-
-    Raise if a column holds no value, or anything but numbers, with an example of what it holds.
-    """
-    values, wrong = {}, []
-    for column in names:
-        content = frame[column]
-        if not pd.api.types.is_numeric_dtype(content.dtype):
-            parsed = pd.to_numeric(content.astype(object), errors="coerce")
-            texts = content[parsed.isna() & content.notna()]
-            if len(texts):
-                wrong.append(f"{column!r} ({len(texts)} value(s) such as {str(texts.iloc[0])!r})")
-            content = parsed
-        values[column] = content.to_numpy(dtype=float, na_value=np.nan)
-    if wrong:
-        shown = ", ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        raise ValueError(f"{argument}: not numeric: {shown}; {_ADVICE[argument]} {_CELLS}")
-    index = pd.MultiIndex.from_product([[name], range(1, len(frame) + 1)], names=["file", "row"])
-    table = pd.DataFrame(values, index=index).replace([np.inf, -np.inf], np.nan)
-    empty = table.columns[table.isna().all()]
-    if len(empty) and argument != "unlabeled":
-        raise ValueError(f"{argument}: {listed(empty)} without a single value; leave out.")
-    return table
-
-
-def _missing_note(X: pd.DataFrame, name: str) -> list[str]:
-    missing = X.isna().sum()
-    missing = missing[missing > 0].sort_values(ascending=False)
-    if missing.empty:
-        return []
-    worst = ", ".join(f"{column!r} ({count})" for column, count in missing.head(5).items())
-    return [
-        f"{X.isna().any(axis=1).sum()} of {len(X)} rows of {name} were dropped because predictors "
-        f"are missing, in {len(missing)} column(s): {worst}."
-    ]
-
-
-def _check_rows(everything: pd.DataFrame, X: pd.DataFrame, Y: pd.DataFrame) -> None:
-    """Raise if too few complete rows are left, or a column of them is nearly constant."""
-    n = len(X)
-    if n < MIN_ROWS:
-        missing = everything.isna().sum().sort_values(ascending=False)
-        worst = f" Predictor {missing.index[0]!r} alone lacks {missing.iloc[0]}."
-        raise ValueError(
-            f"data: {n} complete row(s) with responses out of {len(everything)}; at least "
-            f"{MIN_ROWS} are needed.{worst if missing.iloc[0] else ''}"
-        )
-    for argument, frame, end in (("predictors", X, " with drop"), ("responses", Y, "")):
-        constant = ~varying_columns(frame.to_numpy())
-        usual = np.array([frame[c].value_counts().iloc[0] for c in frame])
-        for wrong, extent in (
-            (constant, f"in all {n} rows"),
-            (n - usual < MIN_OTHER, f"but for fewer than {MIN_OTHER} rows"),
-        ):
-            if wrong.any():
-                names = listed(frame.columns[wrong])
-                raise ValueError(f"{argument}: constant {extent}: {names}; leave out{end}.")

@@ -12,28 +12,29 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import kurtosis, skew
-from sklearn.base import BaseEstimator
+from scipy.stats import kurtosis, norm, skew
 
-from ..moments import SteinDiagnostics
+from ..estimator import SteinSDR
+from ..link import is_linear
 from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, RankSelection
-from .bootstrap import Bootstrap
-from .comparison import METHODS, Comparison
-from .read import Table, listed
+from .comparison import Comparison, Units
+from .read import Table, _longest_run, listed
 
 __all__ = [
     "Analysis",
     "Finding",
+    "Stability",
     "Verdict",
     "describe",
     "explained_by_others",
-    "unevenness",
 ]
 
 FEW_VALUES = 10  # distinct values up to which a column counts as discrete
 LARGE_SHARE = 0.2  # share of the rows that one value may hold
 COLLINEAR = 0.95  # share of a column's variance that the others may explain
-SIGNIFICANT = 0.05  # permutation p-value above which a singular value counts as noise
+PREDICTS = 0.1  # share of variance from which a rival's prediction overrules the test
+MOST_COLUMNS = 500  # beyond which columns are not regressed on each other
+LEVEL = 0.95  # of intervals
 TOGETHER = 0.97  # mean cosine after turning where singular values are two standard errors apart
 CLEAR = 2.0  # standard errors that make a difference clear
 RELEVANT = 0.03  # share of variance that makes a difference worth a remark
@@ -88,13 +89,42 @@ class Verdict:
         return "\n".join(parts + (["Mind:", *map(fill, advised)] if advised else []))
 
 
+@dataclass(frozen=True)
+class Stability:
+    """How far directions move between halves of the rows.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (p, r)
+        Standard errors of the loadings, from the halves.
+    distances : ndarray of shape (N,)
+        Procrustes distance of the indices that each half gives to those of the fit.
+    chance : float
+        The same distance between random directions; 0 if the subspace is the whole space.
+    products, cosines : ndarray of shape (N, r)
+        Of each half's directions with those of the fit, after turning them towards the fit and
+        before, without signs. The latter are smaller where directions turn among themselves.
+    """
+
+    errors: NDArray
+    distances: NDArray
+    chance: float
+    products: NDArray
+    cosines: NDArray
+
+    @property
+    def instability(self) -> float:
+        """Mean distance over ``chance``: 0 if no half moves, 1 if all are random."""
+        return float(self.distances.mean() / self.chance) if self.chance > 0 else 0.0
+
+
 def explained_by_others(X: NDArray) -> NDArray:
     r"""Share of each column's variance that is linear in the others, shape (p,).
 
     With the eigenvectors v and eigenvalues :math:`\ell` of the correlation matrix it is
     :math:`1 - 1/\sum_k v_{jk}^2/\ell_k`, one minus the inverse variance inflation factor, adjusted
     for the number of columns: n rows and as many columns explain each other whatever they are. NaN
-    where there are no more rows than columns.
+    where there are no more rows than columns, or more than 500 columns.
 
     Examples
     --------
@@ -105,7 +135,7 @@ def explained_by_others(X: NDArray) -> NDArray:
     True
     """
     n, p = X.shape
-    if n <= p:
+    if n <= p or p > MOST_COLUMNS:
         return np.full(p, np.nan)
     values, vectors = np.linalg.eigh(np.atleast_2d(np.corrcoef(X, rowvar=False)))
     smallest = len(values) * np.finfo(float).eps * values[-1]
@@ -114,7 +144,7 @@ def explained_by_others(X: NDArray) -> NDArray:
 
 
 def describe(X: pd.DataFrame) -> pd.DataFrame:
-    """Describe the predictors (n, p) and remark what is at odds with the method.
+    """Describe the predictors (n, p), gaps filled, and remark what is at odds with the method.
 
     The lemma needs a density that is positive and smooth. Columns with few values, or with one
     value in many rows, have none. Nearly collinear columns have a nearly flat one. Heavy tails
@@ -125,32 +155,38 @@ def describe(X: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per predictor: mean, sd, number of distinct values, share of the most frequent
         value, skewness, excess kurtosis, share of its variance explained by the other predictors,
-        and the remarks on it: "discrete", "heavy", "collinear", "counter", apart by commas.
+        and the remarks on it: "few values", "one value often", "heavy", "collinear", "counter",
+        with commas between.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = pd.DataFrame({"height": rng.standard_normal(200), "sex": rng.integers(0, 2, 200)})
     >>> describe(X)["remarks"].to_dict()
-    {'height': '', 'sex': 'discrete'}
+    {'height': '', 'sex': 'few values'}
     """
-    values = X.to_numpy()
+    values = X.fillna(X.median()).to_numpy()
+    ordered = np.sort(X.to_numpy(), axis=0)  # gaps come last
+    seen = X.notna().sum().to_numpy()
     columns = pd.DataFrame(
         {
             "mean": values.mean(axis=0),
             "sd": values.std(axis=0),
-            "distinct": X.nunique().to_numpy(),
-            "most_frequent": [float(X[c].value_counts(normalize=True).iloc[0]) for c in X],
+            "distinct": (np.diff(ordered, axis=0) > 0).sum(axis=0) + 1,
+            "most_frequent": [
+                _longest_run(c[:m]) / m for c, m in zip(ordered.T, seen, strict=True)
+            ],
             "skewness": skew(values, axis=0),
             "kurtosis": kurtosis(values, axis=0),
             "explained_by_others": explained_by_others(values),
         },
         index=pd.Index(X.columns, name="predictor"),
     )
+    few = columns["distinct"] <= min(FEW_VALUES, len(X) // 2)
     remarks = pd.DataFrame(
         {
-            "discrete": (columns["distinct"] <= min(FEW_VALUES, len(X) // 2))
-            | (columns["most_frequent"] > LARGE_SHARE),
+            "few values": few,
+            "one value often": ~few & (columns["most_frequent"] > LARGE_SHARE),
             "heavy": (columns["skewness"].abs() > SKEWNESS_LIMIT)
             | (columns["kurtosis"] > KURTOSIS_LIMIT),
             "collinear": columns["explained_by_others"] > COLLINEAR,
@@ -177,21 +213,6 @@ def _counts_rows(column: pd.Series) -> bool:
     return bool(np.ptp(values - np.asarray(rows)) == 0)
 
 
-def unevenness(diagnostics: SteinDiagnostics) -> float:
-    """Distance of E[s x'] from a multiple of the identity, per coordinate and over that multiple.
-
-    A score that is too small by one factor has 0, and gives the right directions.
-
-    Examples
-    --------
-    >>> unevenness(SteinDiagnostics(mean=np.zeros(2), identity=0.7 * np.eye(2)))
-    0.0
-    """
-    slope, p = diagnostics.slope, len(diagnostics.mean)
-    distance = np.linalg.norm(diagnostics.identity - slope * np.eye(p)) / np.sqrt(p)
-    return float(distance / abs(slope)) if slope else float("inf")
-
-
 @dataclass(frozen=True)
 class Analysis:
     """A fit and what is known about it.
@@ -199,36 +220,37 @@ class Analysis:
     Attributes
     ----------
     table : Table
-    reduction : steinsdr.report.Reduction
-        The fit on all rows.
-    diagnostics : SteinDiagnostics
-        Stein's lemma applied to the predictors themselves.
-    spectrum : RankSelection
-        Singular values with their permutation null, and the number of directions that was used.
+    sdr : SteinSDR
+        The fit on all rows, in ``units`` and with standardized responses.
+    units : Units
+        From the predictors to what the fit has seen.
+    test : RankSelection
+        The sequential test for the number of directions.
+    number : {"test", "nonlinear", "prediction", "given"}
+        What decided on the number: the test; prediction, beyond the test, as links are nonlinear;
+        prediction, as the test found none and a rival predicts; or the user.
     comparison : Comparison
-    bootstrap : Bootstrap or None
+    stability : Stability or None
     settings : dict
         What was asked for.
+    seconds : float
+        What it took.
     """
 
     table: Table
-    reduction: BaseEstimator
-    diagnostics: SteinDiagnostics
-    spectrum: RankSelection
+    sdr: SteinSDR
+    units: Units
+    test: RankSelection
+    number: str
     comparison: Comparison
-    bootstrap: Bootstrap | None
+    stability: Stability | None
     settings: dict[str, Any]
+    seconds: float
 
     @cached_property
     def predictors(self) -> pd.DataFrame:
         """One row per predictor, see :func:`steinsdr.report.rules.describe`."""
         return describe(self.table.X)
-
-    @property
-    def pvalues(self) -> NDArray:
-        """For each k the share of permutations whose k-th singular value is as large, (k,)."""
-        null, values = np.asarray(self.spectrum.null), self.spectrum.singular_values
-        return (1 + (null >= values).sum(axis=0)) / (1 + len(null))
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -238,7 +260,7 @@ class Analysis:
     @property
     def n_components(self) -> int:
         """Number of directions."""
-        return self.reduction.loadings_.shape[1]
+        return self.sdr.loadings_.shape[1]
 
     @property
     def directions(self) -> list[str]:
@@ -246,28 +268,47 @@ class Analysis:
         return [f"direction {k + 1}" for k in range(self.n_components)]
 
     def reduced(self) -> pd.DataFrame:
-        """Return the reduced predictors of all rows, labeled first, indexed by file and row."""
+        """Return the reduced predictors of all rows, labeled first, indexed by file and row.
+
+        They are (x - mean) / unit times the loadings, see :meth:`loadings`, gaps filled. With
+        groups the mean is that of the row's group.
+        """
         X = pd.concat([self.table.X, self.table.X_unlabeled])
-        Z = pd.DataFrame(self.reduction.transform(X), X.index, self.directions)
-        Z.insert(0, "labeled", np.arange(len(X)) < len(self.table.X))
-        return Z
+        Z = self.units(X.to_numpy(), self.table.groups.to_numpy(dtype=str))
+        coordinates = self.sdr.coordinates_
+        T = (Z - coordinates.shift) / coordinates.unit @ self.sdr.loadings_
+        frame = pd.DataFrame(T, X.index, self.directions)
+        frame.insert(0, "labeled", np.arange(len(X)) < len(self.table.X))
+        return frame
 
     def loadings(self) -> pd.DataFrame:
-        """Return one row per direction and predictor, with intervals if there was a bootstrap.
+        """Return one row per direction and predictor.
 
-        ``loading`` is the weight of the standardized predictor, ``correlation`` the predictor's
-        correlation with the direction over the labeled rows.
+        ``loading`` is the weight of (predictor - ``mean``) / ``unit``; ``low`` and ``high`` are its
+        interval of 95% from the larger of ``standard_error``, by the formula of the fit, and
+        ``half_sample_error``, from halves of the rows; ``clear`` says whether it leaves out zero.
+        ``correlation`` is the predictor's correlation with the direction.
         """
-        X, Z = self.table.X.to_numpy(), self.reduction.transform(self.table.X)
-        p, r = self.reduction.loadings_.shape
+        n, L, errors = len(self.table.X), self.sdr.loadings_, self.sdr.loading_errors_
+        Z = self.units(self.table.X.to_numpy(), self.table.groups[:n].to_numpy(dtype=str))
+        T = self.reduced().iloc[:n, 1:].to_numpy()
+        T = (T - T.mean(axis=0)) / np.maximum(T.std(axis=0), np.finfo(float).tiny)
+        halves = np.full_like(L, np.nan) if self.stability is None else self.stability.errors
+        margin = norm.ppf((1 + LEVEL) / 2) * np.fmax(errors, halves)
+        unit = self.units.scale * self.sdr.coordinates_.unit
+        mean = sum(np.mean(self.table.groups[:n] == g) * m for g, m in self.units.means.items())
+        mean = mean + self.units.scale * self.sdr.coordinates_.shift
         columns = {
-            "loading": self.reduction.loadings_,
-            "correlation": np.corrcoef(X.T, Z.T)[:p, p:],
+            "loading": L,
+            "standard_error": errors,
+            "low": L - margin,
+            "high": L + margin,
+            "half_sample_error": halves,
+            "clear": np.abs(L) > margin,
+            "correlation": Z.T @ T / n,
+            "mean": np.tile(mean, (L.shape[1], 1)).T,
+            "unit": np.tile(unit, (L.shape[1], 1)).T,
         }
-        if self.bootstrap is not None:
-            columns |= {"low": self.bootstrap.low, "high": self.bootstrap.high}
-        scaler = self.reduction.coordinates_[0]
-        columns |= {"mean": np.tile(scaler.mean_, (r, 1)).T, "sd": np.tile(scaler.scale_, (r, 1)).T}
         index = pd.MultiIndex.from_product(
             [self.directions, self.table.X.columns], names=["direction", "predictor"]
         )
@@ -279,7 +320,7 @@ def _judge(analysis: Analysis) -> Verdict:
     text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
     rules = tomllib.loads(text)
     facts = _fit_facts(analysis) | _data_facts(analysis) | _prediction_facts(analysis.comparison)
-    facts |= _resampling_facts(analysis)
+    facts |= _stability_facts(analysis)
     facts["hopeless"] = eval(rules["hopeless"], {}, facts)
     said = [
         Finding(*(rule.get(part, "").format(**facts) for part in Finding._fields))
@@ -304,90 +345,102 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
         "size": f"{_count(n, 'row')}, {_count(p, 'predictor')}, {_count(q, 'response')}",
         "m": m,
         "unlabeled_rows": _count(m, "unlabeled row"),
-        "config": analysis.reduction.config,
-        "scale": analysis.reduction.scale_,
+        "config": analysis.sdr.config_,
+        "reason": analysis.sdr.config_reason_,
+        "grouped": len(analysis.units.means) > 1,
+        "n_groups": len(analysis.units.means),
+        "n_gaps": sum(table.gaps.values()),
+        "share_gaps": sum(table.gaps.values()) / ((n + m) * p),
         "n_rows": table.n_rows,
         "n_dropped": table.n_dropped,
         "gaps": ", ".join(f"{name!r} ({k})" for name, k in list(table.gaps.items())[:3]),
     }
-    for remark in ("discrete", "heavy", "collinear", "counter"):
+    for remark in ("few values", "one value often", "heavy", "collinear", "counter"):
         names = predictors.index[predictors["remarks"].str.contains(remark)]
-        facts |= {remark: listed(names), f"n_{remark}": len(names)}
+        key = remark.replace(" ", "_")
+        facts |= {key: listed(names), f"n_{key}": len(names)}
     return facts
 
 
 def _fit_facts(analysis: Analysis) -> dict[str, Any]:
-    diagnostics, pvalues, r = analysis.diagnostics, analysis.pvalues, analysis.spectrum.rank
+    r, sdr, test = analysis.n_components, analysis.sdr, analysis.test
     relations = {
         "given": ", as asked for",
-        "energy": f" {'holds' if r == 1 else 'hold'} 95% of the squared singular values",
-        "permutation": f" {'rises' if r == 1 else 'rise'} above what permuted responses give",
+        "test": ", by the sequential test",
+        "nonlinear": ", by prediction, since the links are nonlinear",
+        "prediction": ", by prediction, since the test found none",
     }
-    scaled = analysis.reduction.scale_ == "standardize"
+    components = None if sdr.coordinates_.basis is None else sdr.coordinates_.basis.shape[1]
+    p_values = np.asarray(test.p_values)
     return {
         "r": r,
         "directions": _count(r, "direction"),
-        "relation": relations[analysis.spectrum.method],
-        "p_first": pvalues[0],
-        "noise": (pvalues[:r] > SIGNIFICANT).tolist(),
-        "n_noise": int((pvalues[:r] > SIGNIFICANT).sum()),
-        "slope": diagnostics.slope,
-        "uneven": unevenness(diagnostics),
-        "mean": float(np.abs(diagnostics.mean).max()),
-        "whiten_too": " With correlated columns and enough rows, whiten." if scaled else "",
+        "relation": relations[analysis.number],
+        "number": analysis.number,
+        "tested": test.rank,
+        "nonlinear": not is_linear(sdr.link_),
+        "p_first": p_values[0],
+        "p_next": p_values[test.rank] if test.rank < len(p_values) else None,
+        "components": components,
     }
+
+
+def _share(r2: float) -> str:
+    return f"{r2:.0%}" if r2 >= SOMETHING else f"nothing (R² {r2:.2f})"
 
 
 def _prediction_facts(comparison: Comparison) -> dict[str, Any]:
-    overall, better = comparison.mean_r2, []
-    for name in METHODS[1:]:
-        gap, error = comparison.difference(name, "SteinSDR")
-        gain, noise = comparison.difference(name, "mean")
-        if gap > max(CLEAR * error, RELEVANT) and gain > CLEAR * noise:
-            better.append(f"{name} ({overall[name]:.2f})")
-    reduced, everything = overall["SteinSDR"], overall["all predictors"]
-    shares = [
-        f"{r2:.0%}" if r2 >= SOMETHING else f"nothing (R² {r2:.2f})" for r2 in (reduced, everything)
-    ]
-    gap, error = comparison.difference("SteinSDR", "all predictors")
-    difference = f"clearly {'more' if gap > 0 else 'less'}"
-    if abs(gap) <= max(CLEAR * error, SOMETHING):
-        difference = "no clear difference"
+    overall, rival = comparison.mean_r2, comparison.rival
+    gap, error = comparison.difference("SteinSDR", rival)
+    clear = abs(gap) > max(CLEAR * error, SOMETHING)
+    winner = "SteinSDR" if gap > 0 else rival
     gain, noise = comparison.difference("SteinSDR", "mean")
+    best, rest = comparison.difference(rival, "mean")
     return {
-        "predicts_something": max(reduced, everything) >= SOMETHING,
+        "predicts_something": max(overall["SteinSDR"], overall[rival]) >= SOMETHING,
         "gain": gain,
         "gain_error": noise,
-        "r2_reduced": reduced,
-        "share_reduced": shares[0],
-        "share_all": shares[1],
+        "rival": rival,
+        "rival_predicts": best > max(CLEAR * rest, PREDICTS),
+        "r2_reduced": overall["SteinSDR"],
+        "r2_rival": overall[rival],
+        "share_reduced": _share(overall["SteinSDR"]),
+        "share_rival": _share(overall[rival]),
         "gap": gap,
         "gap_error": error,
-        "difference": difference,
-        "better": ", ".join(better),
+        "better": clear and gap < -RELEVANT and best > CLEAR * rest,
+        "outcome": f"{winner} is better" if clear else "no clear difference",
     }
 
 
-def _resampling_facts(analysis: Analysis) -> dict[str, Any]:
-    resampled = analysis.bootstrap
-    if resampled is None:
-        return {"resampled": False, "chance": 0.0, "instability": 0.0, "turning": False}
-    clear = (resampled.low > 0) | (resampled.high < 0)
-    size = np.where(clear, np.abs(analysis.reduction.loadings_), 0.0).max(axis=1)
-    order = np.argsort(-size, kind="stable")[:3]
-    largest = [analysis.table.X.columns[j] for j in order if size[j] > 0]
+def _stability_facts(analysis: Analysis) -> dict[str, Any]:
+    loadings = analysis.loadings()
+    dense = ~analysis.predictors["remarks"].str.contains("values|often")
+    clear = loadings[loadings["clear"]]["loading"].abs().groupby("predictor").max()
+    largest = clear[dense.reindex(clear.index)].nlargest(3).index
+    stability = analysis.stability
+    facts = {
+        "n_clear": int(loadings["clear"].sum()),
+        "n_loadings": len(loadings),
+        "clearest": f", the largest of them those of {listed(largest)}" if len(largest) else "",
+        "resampled": stability is not None,
+        "chance": 0.0,
+        "instability": 0.0,
+        "turning": False,
+        "ratio": 1.0,
+    }
+    if stability is None:
+        return facts
     # Noise from outside the subspace makes both means smaller; a turn inside it only the first.
-    kept = resampled.cosines.mean(axis=0) / resampled.products.mean(axis=0)
+    kept = stability.cosines.mean(axis=0) / stability.products.mean(axis=0)
     number = max(2, int((kept < TOGETHER).sum()))  # none turns alone
     *rest, last = (1 + np.sort(np.argsort(kept)[:number])).tolist()
-    return {
-        "resampled": True,
-        "chance": resampled.chance,
-        "instability": resampled.instability,
-        "n_clear": int(clear.sum()),
-        "n_loadings": clear.size,
-        "clearest": f", the largest of them those of {listed(largest)}" if largest else "",
+    sizes = [np.sum(np.square(e)) for e in (stability.errors, analysis.sdr.loading_errors_)]
+    return facts | {
+        "chance": stability.chance,
+        "instability": stability.instability,
         "turning": len(kept) > 1 and kept.min() < TOGETHER,
         "mixed": f"{', '.join(map(str, rest))} and {last}",
         "span": "plane" if number == 2 else "space",
+        "ratio": float(np.sqrt(sizes[0] / max(sizes[1], np.finfo(float).tiny))),
     }

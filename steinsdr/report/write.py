@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import tempfile
 from collections.abc import Mapping
 from importlib.resources import files
 from io import BytesIO
@@ -21,26 +23,26 @@ with needs_extra("report", "the page of a report"):
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
-from ..plotting import METHOD_COLORS, NULL, SIGNAL, plot_spectrum, plot_summary, use_style
-from .bootstrap import LEVEL
+from ..plotting import METHOD_COLORS, NULL, SIGNAL, plot_summary, use_style
 from .comparison import METHODS
-from .rules import Analysis, unevenness
+from .rules import LEVEL, Analysis
 
 __all__ = [
     "page",
     "plot_comparison",
     "plot_loadings",
     "plot_predictors",
-    "plot_score",
-    "plot_singular_values",
     "plot_summaries",
     "summary",
+    "test_table",
     "write_report",
 ]
 
 DENSITY = 1.7  # pixels of a picture for one of the screen
 MOST_NAMES = 30  # names that fit beside a figure
 MOST_RESPONSES, MOST_DIRECTIONS = 4, 3  # panels that fit into one
+MOST_POINTS = 2_000  # of a scatter plot
+MOST_LINES = 100  # of a table on the page
 COLORS = (*(METHOD_COLORS[name] for name in ("TRE-sup", "SIR", "NN-full", "csOPG")), "black")
 MARKERS = "oDs^x"
 
@@ -51,87 +53,53 @@ def _shortened(name: object, most: int = 28) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def _largest(analysis: Analysis) -> pd.Index:
+    """Return the predictors, those with the largest loadings first."""
+    size = analysis.loadings()["loading"].abs().groupby("predictor", sort=False).max()
+    return size.sort_values(ascending=False, kind="stable").index
+
+
 def plot_predictors(analysis: Analysis) -> Figure:
-    """Draw the predictors' correlations, and how much of each the others explain."""
-    X = analysis.table.X
-    p = X.shape[1]
+    """Draw correlations of the thirty predictors with the largest loadings."""
+    names = _largest(analysis)[:MOST_NAMES]
+    columns = analysis.predictors.loc[names]
+    p, rows = len(names), np.arange(len(names))
     height = np.clip(0.3 * p + 1.0, 3.2, 8.0)
     figure, axes = plt.subplots(
         1, 2, figsize=(height + 5.0, height + 0.8), width_ratios=[height + 1.0, 3], sharey=True
     )
+    X = analysis.table.X[names].fillna(columns["mean"])
     image = axes[0].imshow(
-        np.corrcoef(X.to_numpy(), rowvar=False), cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto"
+        np.corrcoef(X, rowvar=False), cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto"
     )
     figure.colorbar(image, ax=axes[0], label="correlation", location="bottom", shrink=0.6)
-    columns = analysis.predictors
     flagged = columns["remarks"].str.contains("collinear").to_numpy()
-    share, rows = columns["explained_by_others"].to_numpy(), np.arange(p)
+    share = columns["explained_by_others"].to_numpy()
     axes[1].hlines(rows, 0, share, color=NULL, lw=1)
     axes[1].scatter(share[~flagged], rows[~flagged], color=SIGNAL, s=28, zorder=3)
     axes[1].scatter(share[flagged], rows[flagged], color="#c44e52", marker="D", s=28, zorder=3)
     axes[1].set(xlim=(0, 1.03), xlabel="share explained by the others", ylim=(p - 0.5, -0.5))
     axes[0].grid(visible=False)
-    if p <= MOST_NAMES:
-        axes[0].set_yticks(rows, [_shortened(name) for name in X.columns])
-        axes[0].set_xticks([])
-    else:
-        axes[0].set(xlabel="predictor", ylabel="predictor")
-    return figure
-
-
-def plot_score(analysis: Analysis) -> Figure:
-    """Draw how lambda was chosen, and the matrix E[s x'] that should be the identity."""
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.8))
-    score = analysis.reduction.sdr_.score_estimator_
-    ax = axes[0]
-    # Objectives of too small a lambda are huge; what counts is the neighbourhood of the best.
-    gap = score.objective_ - score.objective_.min()
-    ax.plot(score.lams_, gap, color=SIGNAL, marker="o", ms=4)
-    ax.axvline(score.lam_, color=NULL, ls="--", lw=1, label=f"chosen: {score.lam_:.1e}")
-    ax.set(xscale="log", xlabel="λ", ylabel="held-out objective above its best")
-    ceiling = max(-score.objective_.min(), np.quantile(gap, 0.5), 1e-12)
-    ax.set_ylim(-0.05 * ceiling, 1.3 * ceiling)
-    ax.legend(frameon=False, fontsize="small")
-    identity = analysis.diagnostics.identity
-    image = axes[1].imshow(identity, cmap="RdBu_r", vmin=-1, vmax=1)
-    axes[1].grid(visible=False)
-    axes[1].set(xticks=[], yticks=[], xlabel="coordinate of x", ylabel="coordinate of s")
-    axes[1].set_title(f"E[s x'], average diagonal {analysis.diagnostics.slope:.2f}")
-    figure.colorbar(image, ax=axes[1])
-    return figure
-
-
-def plot_singular_values(analysis: Analysis) -> Figure:
-    """Draw the singular values against permuted responses."""
-    figure, ax = plt.subplots(figsize=(5.5, 3.6))
-    plot_spectrum(analysis.spectrum, ax)
-    n = analysis.n_components
-    ax.set_title(f"{n} direction{'' if n == 1 else 's'} kept")
+    axes[0].set_yticks(rows, [_shortened(name) for name in names])
+    axes[0].set_xticks([])
     return figure
 
 
 def plot_loadings(analysis: Analysis) -> Figure:
     """Draw the loadings with their intervals, the largest on top.
 
-    At most thirty predictors and three directions. Without intervals loadings are crosses, as
-    nothing says which of them are clear of zero.
+    At most thirty predictors and three directions.
     """
-    table = analysis.loadings()
-    size = table["loading"].abs().groupby("predictor").max()
-    shown = size.sort_values(ascending=False, kind="stable").index[:MOST_NAMES]
+    table, shown = analysis.loadings(), _largest(analysis)[:MOST_NAMES]
     r = min(analysis.n_components, MOST_DIRECTIONS)
     size = (2.6 + 2.6 * r, 0.28 * len(shown) + 1.3)
     figure, axes = plt.subplots(1, r, figsize=size, sharey=True, sharex=True, squeeze=False)
     rows = np.arange(len(shown))
     for ax, direction in zip(axes[0], analysis.directions[:r], strict=True):
         part = table.loc[direction].reindex(shown)
-        if "low" in part:
-            ax.hlines(rows, part["low"], part["high"], color=SIGNAL, lw=1.5)
-            clear = (part["low"] > 0) | (part["high"] < 0)
-            face = [SIGNAL if c else "white" for c in clear]
-            ax.scatter(part["loading"], rows, s=30, c=face, edgecolor=SIGNAL, zorder=3)
-        else:
-            ax.scatter(part["loading"], rows, s=30, color=SIGNAL, marker="x", zorder=3)
+        ax.hlines(rows, part["low"], part["high"], color=SIGNAL, lw=1.5)
+        face = [SIGNAL if clear else "white" for clear in part["clear"]]
+        ax.scatter(part["loading"], rows, s=30, c=face, edgecolor=SIGNAL, zorder=3)
         ax.axvline(0, color="0.3", lw=0.8)
         ax.set(title=direction, xlabel="loading")
     axes[0, 0].set_yticks(rows, [_shortened(name) for name in shown])
@@ -147,13 +115,15 @@ def plot_summaries(analysis: Analysis) -> Figure:
     best = analysis.comparison.r2["SteinSDR"].sort_values(ascending=False, kind="stable").index
     names = list(best[:MOST_RESPONSES])
     r = min(analysis.n_components, MOST_DIRECTIONS)
-    Z = analysis.reduction.transform(analysis.table.X)
+    Z = analysis.reduced().iloc[: len(analysis.table.X), 1:].to_numpy()
+    some = np.linspace(0, len(Z) - 1, min(len(Z), MOST_POINTS)).astype(int)
     shape, size = (len(names), r), (1.2 + 3.2 * r, 2.6 * len(names))
     figure, axes = plt.subplots(*shape, figsize=size, sharex="col", sharey="row", squeeze=False)
     for row, name in zip(axes, names, strict=True):
         for k, ax in enumerate(row):
             label = _shortened(name, 24)
-            plot_summary(Z, analysis.table.Y[name], ax, direction=k, label=label)
+            y = analysis.table.Y[name].to_numpy()[some]
+            plot_summary(Z[some], y, ax, direction=k, label=label)
             ax.label_outer()
     return figure
 
@@ -162,35 +132,39 @@ def plot_comparison(analysis: Analysis) -> Figure:
     """Draw the held-out R² of every method, per response and overall."""
     comparison = analysis.comparison
     best = comparison.r2["SteinSDR"].sort_values(ascending=False, kind="stable").index
-    overall = comparison.mean_r2.to_frame("overall").T
-    table = pd.concat([overall, comparison.r2.loc[best[:MOST_NAMES]]])
-    figure, ax = plt.subplots(figsize=(7.5, 0.34 * len(table) + 1.7))
-    rows = np.arange(len(table))
+    shown = comparison.r2.loc[best[:MOST_NAMES], list(METHODS)].to_numpy()
+    values = np.vstack([comparison.mean_r2[list(METHODS)], shown])
+    figure, ax = plt.subplots(figsize=(7.5, 0.34 * len(values) + 1.7))
+    rows = np.arange(len(values))
     for k, (name, color, marker) in enumerate(zip(METHODS, COLORS, MARKERS, strict=True)):
         y = rows + 0.12 * (k - 2)  # a little apart, so that equal values stay visible
-        ax.scatter(table[name], y, 30, color, marker=marker, label=name, zorder=3)
+        # A method that fails badly must not squeeze the others into a line.
+        ax.scatter(
+            np.maximum(values[:, k], -0.5), y, 30, color, marker=marker, label=name, zorder=3
+        )
     ax.axvline(0, color="0.3", lw=0.8)
     ax.axhline(0.5, color="0.6", lw=0.8, ls=":")
-    ax.set_yticks(rows, [_shortened(name) for name in table.index])
-    ax.set(xlabel="held-out R² (0: the mean)", ylim=(len(table) - 0.5, -0.5))
+    ax.set_yticks(rows, ["ALL RESPONSES", *(_shortened(name) for name in best[:MOST_NAMES])])
+    ax.set(xlabel="held-out R² (0: the mean)", ylim=(len(values) - 0.5, -0.5))
     figure.legend(loc="outside upper center", ncols=len(METHODS), frameon=False, fontsize="small")
     return figure
 
 
 FIGURES = {
-    "predictors": plot_predictors,
-    "score": plot_score,
-    "spectrum": plot_singular_values,
+    "comparison": plot_comparison,
     "loadings": plot_loadings,
     "summaries": plot_summaries,
-    "comparison": plot_comparison,
+    "predictors": plot_predictors,
 }
 
 
 def write_report(analysis: Analysis, folder: str | Path) -> list[Path]:
-    """Write index.html, loadings.csv, reduced.csv, summary.json and the figures into a folder.
+    """Write a page, tables (CSV), summary.json and the figures into a folder.
 
-    The folder is made if it is missing; files of these names are replaced, others are left.
+    The folder is made if it is missing; files of these names are replaced, others are left. All
+    are written under other names first and then renamed, so that a full disk leaves none cut.
+    In the CSV files a text that begins with = + - @, a tab or a carriage return has an apostrophe
+    before it: a spreadsheet would run it as a formula.
 
     Returns
     -------
@@ -200,7 +174,7 @@ def write_report(analysis: Analysis, folder: str | Path) -> list[Path]:
     Raises
     ------
     OSError
-        If the folder cannot be made.
+        If the folder cannot be made or the disk is full.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -212,17 +186,33 @@ def write_report(analysis: Analysis, folder: str | Path) -> list[Path]:
             figure.savefig(buffer, format="png", metadata={"Software": None})
             plt.close(figure)
             pictures[name] = buffer.getvalue()
-    texts = {
-        "index.html": page(analysis, pictures),
-        "loadings.csv": analysis.loadings().to_csv(float_format="%.6g"),
-        "reduced.csv": analysis.reduced().to_csv(float_format="%.6g"),
-        "summary.json": json.dumps(summary(analysis), indent=1, ensure_ascii=False) + "\n",
+    tables = {
+        "loadings.csv": analysis.loadings(),
+        "reduced.csv": analysis.reduced(),
+        "predictors.csv": analysis.predictors,
+        "held_out.csv": analysis.comparison.r2,
     }
-    contents = {name: text.encode() for name, text in texts.items()}
+    contents = {"index.html": page(analysis, pictures).encode()}
+    contents |= {name: _safe(table).encode() for name, table in tables.items()}
+    contents["summary.json"] = (
+        json.dumps(summary(analysis), indent=1, ensure_ascii=False) + "\n"
+    ).encode()
     contents |= {f"{name}.png": picture for name, picture in pictures.items()}
-    for name, content in contents.items():
-        (folder / name).write_bytes(content)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".writing-") as place:
+        for name, content in contents.items():
+            (Path(place) / name).write_bytes(content)
+        for name in contents:
+            os.replace(Path(place) / name, folder / name)
     return [folder / name for name in contents]
+
+
+def _safe(table: pd.DataFrame) -> str:
+    """Return a table as CSV in which no text begins like a formula."""
+    frame = table.reset_index()
+    for name in frame.columns[[frame[c].dtype.kind not in "biufc" for c in frame]]:
+        texts = frame[name].astype(str)
+        frame[name] = texts.where(~texts.str.match(r"[=+\-@\t\r]"), "'" + texts)
+    return frame.to_csv(index=False, float_format="%.6g")
 
 
 def page(analysis: Analysis, pictures: Mapping[str, bytes]) -> str:
@@ -249,51 +239,54 @@ def page(analysis: Analysis, pictures: Mapping[str, bytes]) -> str:
         "most_frequent": "share of most frequent",
         "explained_by_others": "explained by others",
     }
-    predictors = analysis.predictors.rename(columns=headings)
+    predictors = analysis.predictors.rename(columns=headings).loc[_largest(analysis)]
     if not predictors["remarks"].any():
         predictors = predictors.drop(columns="remarks")
     return environment.from_string(template).render(
         analysis=analysis,
         pictures=pictures,
         predictors=predictors,
-        spectrum=_spectrum_table(analysis),
+        test=test_table(analysis),
         loadings=_loadings_table(analysis),
-        largest_mean=np.abs(analysis.diagnostics.mean).max(),
-        unevenness=unevenness(analysis.diagnostics),
         level=LEVEL,
+        methods=list(METHODS),
         most_names=MOST_NAMES,
         most_responses=MOST_RESPONSES,
         most_directions=MOST_DIRECTIONS,
+        most_lines=MOST_LINES,
         version=__version__,
     )
 
 
-def _spectrum_table(analysis: Analysis) -> pd.DataFrame:
-    spectrum = analysis.spectrum
-    k = np.arange(1, len(spectrum.singular_values) + 1)
+def test_table(analysis: Analysis) -> pd.DataFrame:
+    """Return the steps of the sequential test: hypothesis, statistic, threshold, p-value."""
+    test = analysis.test
+    p_values = np.asarray(test.p_values)
+    k = np.arange(1, len(p_values) + 1)
+    hypotheses = ["no direction" if j == 1 else f"{j - 1} suffice{'' if j > 2 else 's'}" for j in k]
     return pd.DataFrame(
         {
-            "singular value": spectrum.singular_values,
-            "95% of permutations below": spectrum.thresholds,
-            "p-value": analysis.pvalues,
-            "used": np.where(k <= spectrum.rank, "yes", "no"),
+            "hypothesis tested": hypotheses,
+            "largest singular value": test.singular_values,
+            "95% of sign flips below": test.thresholds,
+            "p-value": p_values,
+            "rejected": np.where(k <= test.rank, "yes", "no"),
         },
-        index=pd.Index(k, name="k"),
+        index=pd.Index(k, name="step"),
     )
 
 
 def _loadings_table(analysis: Analysis) -> pd.DataFrame:
-    """Return one row per predictor, the largest loading on top; per direction three columns."""
+    """Return one row per predictor, the largest loading on top; per direction four columns."""
     table, columns = analysis.loadings(), {}
     for k, name in enumerate(analysis.directions, start=1):
         part = table.loc[name]
         columns[name] = part["loading"]
-        if "low" in part:
-            low, high = part["low"].map(_number), part["high"].map(_number)
-            columns[f"interval {k}"] = low + " to " + high
+        low, high = part["low"].map(_number), part["high"].map(_number)
+        columns[f"interval {k}"] = low + " to " + high
+        columns[f"clear {k}"] = np.where(part["clear"], "yes", "no")
         columns[f"correlation {k}"] = part["correlation"]
-    size = table["loading"].abs().groupby("predictor").max()
-    return pd.DataFrame(columns).loc[size.sort_values(ascending=False, kind="stable").index]
+    return pd.DataFrame(columns).loc[_largest(analysis)]
 
 
 def _number(value: Any) -> str:
@@ -309,8 +302,8 @@ def _number(value: Any) -> str:
 
 
 def summary(analysis: Analysis) -> dict[str, Any]:
-    """Return the numbers of an analysis, ready for JSON."""
-    table, resampled = analysis.table, analysis.bootstrap
+    """Return the numbers of an analysis, ready for JSON; users' names are values or apart."""
+    table, stability = analysis.table, analysis.stability
     comparison, verdict = analysis.comparison, analysis.verdict
     out: dict[str, Any] = {
         "version": __version__,
@@ -330,24 +323,22 @@ def summary(analysis: Analysis) -> dict[str, Any]:
             "findings": [finding._asdict() for finding in verdict.findings],
         },
         "n_components": analysis.n_components,
-        "scale": analysis.reduction.scale_,
-        "lambda": analysis.reduction.lam_,
-        "score": {
-            "slope": analysis.diagnostics.slope,
-            "unevenness": unevenness(analysis.diagnostics),
-            "largest_mean": np.abs(analysis.diagnostics.mean).max(),
+        "number_chosen_by": analysis.number,
+        "test": {"rank": analysis.test.rank, "p_values": np.asarray(analysis.test.p_values)},
+        "held_out_r2": {
+            "overall": comparison.mean_r2.to_dict(),
+            "responses": [
+                {"response": name, "r2": row.to_dict()} for name, row in comparison.r2.iterrows()
+            ],
         },
-        "singular_values": analysis.spectrum.singular_values,
-        "pvalues": analysis.pvalues,
-        "held_out_r2": comparison.r2.to_dict(),
-        "held_out_r2_overall": comparison.mean_r2.to_dict(),
+        "best_rival": comparison.rival,
         "fold_dimensions": list(comparison.dimensions),
     }
-    if resampled is not None:
-        out["bootstrap"] = {
-            "instability": resampled.instability,
-            "mean_distance": resampled.distances.mean(),
-            "chance_distance": resampled.chance,
+    if stability is not None:
+        out["stability"] = {
+            "instability": stability.instability,
+            "mean_distance": stability.distances.mean(),
+            "chance_distance": stability.chance,
         }
     return _plain(out)
 
