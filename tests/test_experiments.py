@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ from toy_experiment import DEADLY, TOY1, TOY2, computed
 
 from steinsdr import SteinSDR
 from steinsdr.paper.experiment import parse_only
-from steinsdr.paper.provenance import Manifest, check_code, replay
+from steinsdr.paper.provenance import Manifest, check_code, record_rows, replay, replay_sample
 from steinsdr.paper.run import run
 from steinsdr.paper.simulations import TABLE1, SharedScore
 from steinsdr.paper.store import Store
@@ -113,9 +114,17 @@ def test_damaged_cache_file_is_replaced(tmp_path, fits):
     whole = path.read_bytes()
     assert TOY1.compute([cell], tmp_path)[0].values == first
     assert len(fits) == 1
-    path.write_bytes(whole[:100])
-    assert TOY1.compute([cell], tmp_path)[0].values == first
-    assert len(fits) == 2
+    damaged = [whole[:100], b"", *(whole[:k] + b"\xff" + whole[k + 1 :] for k in range(0, 300, 7))]
+    damaged += [whole[:-k] + b"\xff" + whole[len(whole) - k + 1 :] for k in range(1, 90, 7)]
+    for scores in (np.zeros((3, 6)), np.full((40, 6), np.nan), np.full((40, 6), "x")):
+        buffer = io.BytesIO()
+        np.savez(buffer, scores=scores)
+        damaged.append(buffer.getvalue())
+    for content in damaged:
+        path.write_bytes(content)
+        row = TOY1.compute([cell], tmp_path)[0]
+        assert (row.values, row.status) == (first, "ok")
+    assert len(fits) > 40
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [whole]
 
 
@@ -178,14 +187,47 @@ def test_kill_in_the_middle_loses_and_repeats_nothing(tmp_path):
     assert 20 <= len(kept) < len(cells)
     outcome = run(TOY1, cells, tmp_path, progress=False, say=said.append)
     assert (outcome.before, outcome.added) == (len(kept), len(cells) - len(kept))
-    assert len(said) == 1
-    assert "torn" in said[0]
+    torn, unrecorded, plan = said
+    assert "torn" in torn
+    assert "rows without a record, as after a killed run: SIR" in unrecorded
+    assert f"{len(cells) - len(kept)} to compute" in plan
     lines = path.read_text().splitlines()
     assert len(lines) == len(set(lines)) == 1 + len(cells)
     now = stored(TOY1, tmp_path)
     assert kept.items() <= now.items()
     assert now == computed(TOY1, cells)
     assert run(TOY1, cells, tmp_path, progress=False).added == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_workers_end_with_a_killed_parent(tmp_path):
+    def children(parent):
+        found = []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[1] == str(parent) and b"loky" in (path.parent / "cmdline").read_bytes():
+                found.append(path.parent)
+        return found
+
+    process = subprocess.Popen([sys.executable, TOY, tmp_path, "2"])
+    deadline = time.monotonic() + 60
+    path = tmp_path / "toy1.csv"
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_bytes().count(b"\n") > 5:
+            break
+        time.sleep(0.01)
+    workers = children(process.pid)
+    process.kill()
+    process.wait()
+    assert len(workers) >= 2
+    deadline = time.monotonic() + 10
+    while any(worker.exists() for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not [worker for worker in workers if worker.exists()]
 
 
 def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, fits):
@@ -242,7 +284,7 @@ def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="no Dask scheduler answers at nonsense"):
         run(TOY1, cells, tmp_path, scheduler="nonsense", **retry)
     assert (tmp_path / "toy1.csv").read_bytes() == before, "until something takes its place"
-    assert said == ["2 failed cell(s) are tried again."]
+    assert said[0] == "2 failed cell(s) are tried again."
     again = run(TOY1, cells, tmp_path, **retry)
     assert (again.added, again.failed) == (2, 0)
     assert {status for _, status in stored(TOY1, tmp_path).values()} == {"ok"}
@@ -334,16 +376,20 @@ def test_changed_code_needs_a_replay(results):
     others = TOY1.cells("laptop", {"method": ["SIR"]})
     assert run(TOY1, others, results, progress=False).added, "other methods are not concerned"
     shift(results, "TRE-sup", 0.01)
+    with pytest.raises(ValueError, match=r"not those that .* records: TRE-sup \(not the 4 rows"):
+        check_code(TOY1, results, ["TRE-sup"], accept=True)
+    record_rows(TOY1, results, say=lambda _: None)
     with pytest.raises(ValueError, match="TRE-sup: 3 of 3 replayed rows"):
         check_code(TOY1, results, ["TRE-sup"], accept=True, say=lambda _: None)
     with pytest.raises(ValueError, match="sample must be an integer at least 1"):
         check_code(TOY1, results, ["TRE-sup"], accept=True, sample=0)
+    assert replay_sample(TOY1, results, 40, say=lambda _: None) == 4, "of 12, whatever their code"
     shift(results, "TRE-sup", -0.01)
+    record_rows(TOY1, results, say=lambda _: None)
     said = []
     outcome = run(TOY1, more, results, accept_code_change=True, progress=False, say=said.append)
     assert outcome.added == len(more) - 4
-    assert len(said) == 3
-    assert all("same" in sentence for sentence in said)
+    assert sum("TRE-sup 0: same" in sentence for sentence in said) == 3
     entry = json.loads((results / "toy1.manifest.json").read_text())["methods"]["TRE-sup"]
     assert entry["found_equal"] == [old | {"rows_replayed": 3}]
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 from toy_experiment import TOY1, TOY2, computed, toy3
 
+from steinsdr import _base
 from steinsdr.paper import fingerprint as fingerprint_module
 from steinsdr.paper import table3
 from steinsdr.paper.fingerprint import code_hash, reachable
@@ -50,6 +51,10 @@ def test_fingerprint_follows_names_and_sees_no_layout_or_words(package):
     assert hash_of("one", base="# why\n" + commented) == one
     moved = "def check(x):\n    return x < LIMIT\n\n\nfrom .two import LIMIT\n"
     assert hash_of("one", base=moved, two="LIMIT = 3\n") == one
+    refusing = "from steinsdr._base import check_integer\n" + base.replace(
+        "    return", "    check_integer(x, 'x')\n    return"
+    )
+    assert hash_of("one", base=refusing) == one, "a check of arguments"
 
 
 def test_fingerprint_is_that_of_the_code_at_the_start(tmp_path):
@@ -131,6 +136,7 @@ def test_what_a_cell_runs_is_in_its_fingerprint(experiment, cell, real):
     entered = definitions_entered(lambda: computed(experiment, [cell]))
     family = experiment.methods[experiment.method_of(cell)].family
     found = set(reachable(*experiment.code(family)))
-    assert entered - WITHOUT_NUMBERS <= found
+    checks = [f"steinsdr._base:{name}" for name in _base.__all__ if name.startswith("check_")]
+    assert entered - WITHOUT_NUMBERS - set(reachable(checks)) <= found
     selects = "steinsdr.rank:leading_singular_values" in entered
     assert not selects or any(name.endswith(("AdaptiveRank", "DominanceRank")) for name in found)

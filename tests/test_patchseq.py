@@ -338,7 +338,7 @@ def test_linear_references(split):
     [
         (lambda s, d: log_cpm(pd.DataFrame([[1, -1], [2, 2]])), "1 negative entries"),
         (lambda s, d: log_cpm(pd.DataFrame([[1, 1], [0, 0]])), r"1 row\(s\) without any count"),
-        (lambda s, d: log_cpm(pd.DataFrame([[1, np.nan], [1, 1]])), "counts: .*NaN"),
+        (lambda s, d: log_cpm(pd.DataFrame([[1, np.nan], [1, 1]])), "counts contains NaN"),
         *(
             (
                 lambda s, d, a=arguments: random_partition(

@@ -13,9 +13,9 @@ from toy_experiment import TOY1, TOY2
 
 from steinsdr.paper import provenance as manifest_module
 from steinsdr.paper.experiment import Row
-from steinsdr.paper.provenance import Manifest
+from steinsdr.paper.provenance import Manifest, check_code, record_rows
 from steinsdr.paper.run import run
-from steinsdr.paper.store import Store
+from steinsdr.paper.store import Store, atomic_write, locked
 
 A = Row(("isotropic", 30, "SIR", 0), (0.1 + 0.2,), "ok", 0.5)
 B = Row(("isotropic", 40, "SIR", 0), (1e-17,), "ok", 0.25)
@@ -93,11 +93,16 @@ def test_repeated_row_and_wrong_columns_are_refused(store, said):
         ("isotropix,30,SIR,5,1.0,ok,0.1", "law must be one of"),
         ("isotropic,30,SIRR,5,1.0,ok,0.1", "method must be one of"),
         ("isotropic,30,SIR,-5,1.0,ok,0.1", "rep must be a number; got '-5'"),
-        ("isotropic,30,SIR,5,,ok,0.1", "could not convert"),
-        ("isotropic,30,SIR,5,nan,ok,0.1", "must be finite"),
-        ("isotropic,30,SIR,5,1.0,ok,inf", "must be finite"),
-        ("isotropic,30,SIR,5,1.0,OK,0.1", "status must be 'ok' or begin with 'failed: '; got 'OK'"),
-        ("isotropic,30,SIR,5,1.0,failed: no,0.1", "a failed row has no distance"),
+        ("isotropic,30,SIR,007,1.0,ok,0.100", "rep: '007'; expected '7'"),
+        ("isotropic,30,SIR,5,,ok,0.1", "distance: ''; expected a number"),
+        ("isotropic,30,SIR,5,nan,ok,0.1", "distance is nan; expected a finite number from 0"),
+        ("isotropic,30,SIR,5,-1.0,ok,0.1", "distance is -1.0; expected a finite number from 0"),
+        ("isotropic,30,SIR,5,1e9,ok,0.1", "expected a finite number from 0 to 2.45"),
+        ("isotropic,30,SIR,5,0_1.5,ok,0.100", "distance: '0_1.5'; expected '1.5'"),
+        ("isotropic,30,SIR,5,1.0,ok,inf", "seconds is inf; expected a finite number at least 0"),
+        ("isotropic,30,SIR,5,1.0,ok,-0.1", "seconds is -0.1; expected a finite number at least 0"),
+        ("isotropic,30,SIR,5,1.0,OK,0.1", "status: 'OK'; expected 'ok' or 'failed: '"),
+        ("isotropic,30,SIR,5,1.0,failed: no,0.100", "distance: '1.0'; expected ''"),
         ("isotropic,30,S\xcfR,5,1.0,ok,0.1", "method must be one of"),
         ("isotropic,30,S\rR,5,1.0,ok,0.1", "new-line character"),
     ],
@@ -113,7 +118,7 @@ def test_damaged_line_is_named(store, said, line, why):
 def test_what_could_not_be_read_is_not_written(store):
     content = store.path.read_bytes()
     bad = Row(("isotropic", 30, "SIR", 5), (float("nan"),), "ok", 0.0)
-    with pytest.raises(ValueError, match="isotropic 30 SIR 5: values must be finite"):
+    with pytest.raises(ValueError, match="isotropic 30 SIR 5: distance is nan"):
         store.append([bad])
     assert store.path.read_bytes() == content
     assert bad.cell not in store.rows
@@ -179,7 +184,6 @@ def test_a_full_disk_stops_the_run_and_the_next_one_goes_on(tmp_path, said):
     assert not list(tmp_path.glob(".*.tmp"))
     outcome = run(TOY1, cells, tmp_path, progress=False, say=said.append)
     assert (outcome.before, outcome.added) == (kept, len(cells) - kept)
-    assert all("torn" in sentence for sentence in said)
     assert Manifest(TOY1, tmp_path).load()["rows"] == {"SIR": len(cells)}
 
 
@@ -213,7 +217,57 @@ def test_manifest_notices_code_settings_and_design(tmp_path):
     assert manifest.changed(["TRE-sup"]) == {"TRE-sup": ["design", "settings"]}, "not replayed"
 
 
-@pytest.mark.parametrize(("text", "what"), [("{", "JSON"), ("[]", "a manifest: a list")])
+def test_altered_removed_and_further_rows_are_named(store, said):
+    manifest = Manifest(TOY1, store.path.parent)
+    manifest.record(["SIR"])
+    manifest.summarize(store.rows)
+    assert manifest.compare(store.read()) == ({}, {})
+    content = store.path.read_text()
+    for old, new in ((",30,SIR,0,0.3", ",30,SIR,0,0.2"), (",0.500\n", ",0.501\n")):
+        store.path.write_text(content.replace(old, new, 1))
+        altered, further = manifest.compare(store.read())
+        assert (list(altered), further) == (["SIR"], {}), new
+        with pytest.raises(ValueError, match=r"toy1\.csv are not those .* SIR \(not the 3 rows"):
+            check_code(TOY1, store.path.parent, ["SIR"], accept=True)
+        manifest.summarize(store.rows)
+        assert manifest.compare(store.rows)[0], "a run of other methods accepts nothing"
+    lines = content.splitlines(keepends=True)
+    store.path.write_text("".join(lines[:-1]))
+    assert manifest.compare(store.read())[0] == {"SIR": "2 rows; 3 are recorded"}
+    store.path.write_text(content)
+    store.append([C._replace(values=(1.5,), status="ok"), A._replace(cell=(*A.cell[:3], 9))])
+    assert manifest.compare(store.rows) == ({}, {"SIR": 1}), "as a killed run leaves them"
+    store.append([C._replace(values=(1.5,), status="ok")], retried=True)
+    assert manifest.compare(store.rows)[0] == {}, "a retried failure is no alteration"
+    store.path.write_text(content.replace("0.3", "0.2", 1))
+    record_rows(TOY1, store.path.parent, say=said.append)
+    assert said == ["toy1: ALTERED rows are now recorded: SIR (not the 3 rows that a run has "
+                    "written)."]  # fmt: skip
+    assert manifest.compare(store.read()) == ({}, {})
+
+
+def test_links_are_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    names = (".a.csv.lock", f".a.csv.{os.getpid()}.tmp")
+    for name in names:
+        (tmp_path / name).symlink_to(victim)
+    with pytest.raises(OSError, match=r"lock"), locked(tmp_path / "a.csv"):
+        pass
+    with pytest.raises(OSError, match=r"tmp"):
+        atomic_write(tmp_path / "a.csv", b"new")
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "JSON"),
+        ("[]", "a manifest: it is a list"),
+        ('{"methods": 3}', "a manifest: methods is a int"),
+        ('{"methods": {"SIR": 3}}', "a manifest: the entry of SIR is a int"),
+    ],
+)
 def test_broken_manifest_is_named(tmp_path, text, what):
     (tmp_path / "toy1.manifest.json").write_text(text)
     with pytest.raises(ValueError, match=rf"toy1\.manifest\.json is not {what}"):

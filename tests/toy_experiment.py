@@ -90,4 +90,5 @@ def computed(experiment, cells):
 
 if __name__ == "__main__":
     only = {"method": ["SIR", "TRE-sup", "TRE-split"]}
-    run(TOY1, TOY1.cells("paper", only), sys.argv[1], progress=False)
+    jobs = int((*sys.argv, 1)[2])
+    run(TOY1, TOY1.cells("paper", only), sys.argv[1], jobs=jobs, progress=False)

@@ -38,8 +38,14 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     for name in _KEYS:
         replay.add_argument(f"--{name.replace('_', '-')}")
 
-    check = add(_check, "replay rows of methods whose code changed", "table1 --sample 3", "paper")
-    check.add_argument("--sample", type=_positive, default=3, help="rows a method (default 3)")
+    text = "compare rows with their digests, and replay rows of methods whose code changed"
+    check = add(_check, text, "table1 --each 3", "paper")
+    text = "rows of each method whose code changed (default 3)"
+    check.add_argument("--each", type=_positive, default=3, help=text)
+    text = "instead replay this many random rows of an experiment, whatever their code"
+    check.add_argument("--sample", type=_positive, help=text)
+    text = "take the rows as they are, after a merge for example: record their digests anew"
+    check.add_argument("--record-rows", action="store_true", help=text)
 
     status = add(_status, "list what is stored and what is missing", "", "paper")
     ledger = add(_ledger, "compare every cell of the tables with the paper", "", "paper")
@@ -62,8 +68,10 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     patchseq.add_argument("--partitions", type=_positive, default=20, help=text)
     patchseq.add_argument("--figures", default="book/figures", help="folder of the pictures")
 
-    for command in (run, replay, check):
-        command.add_argument("experiment", help="table1, table2, table3, theory or benchmark")
+    text = "table1, table2, table3, theory or benchmark"
+    for command in (run, replay):
+        command.add_argument("experiment", help=text)
+    check.add_argument("experiment", nargs="?", help=f"{text} (default: all with rows)")
     for command in (run, replay, check, status, ledger, claims, patchseq):
         command.add_argument("--results", default=_RESULTS, help=f"folder (default {_RESULTS})")
 
@@ -72,6 +80,11 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number at least 1; got {text!r}")
     return int(text)
+
+
+def _say(sentence: str) -> None:
+    """Print at once, also where the output is a file."""
+    print(sentence, flush=True)
 
 
 def _need(folder: str) -> str:
@@ -84,6 +97,7 @@ def _need(folder: str) -> str:
 def _run(options: argparse.Namespace) -> int:
     if options.results == _RESULTS:  # a folder of one's own is made
         _need(_RESULTS)
+    _say(f"run {options.experiment}: reading the stored rows.")
     from .experiment import find_experiment, parse_only
     from .run import run
 
@@ -98,6 +112,7 @@ def _run(options: argparse.Namespace) -> int:
         accept_code_change=options.accept_code_change,
         retry_failed=options.retry_failed,
         progress=not options.quiet,
+        say=_say,
     )
     print(
         f"{experiment.name}: {outcome.asked} cells, {outcome.before} were there, "
@@ -111,6 +126,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _replay(options: argparse.Namespace) -> int:
     folder = _need(options.results)
+    _say(f"replay {options.experiment}: reading the stored row.")
     from .experiment import find_experiment
     from .provenance import Manifest, replay
     from .store import Store
@@ -121,36 +137,51 @@ def _replay(options: argparse.Namespace) -> int:
     store = Store(experiment, folder)
     store.read()
     made_here = Manifest(experiment, folder).made_here()
-    outcome = replay(experiment, store.row(cell), made_here=made_here)
+    row = store.row(cell)
+    _say(f"It took {row.seconds:.1f} s, its share of a score fit; it is computed again.")
+    outcome = replay(experiment, row, made_here=made_here)
     print(f"{experiment.name} {' '.join(map(str, cell))}: {outcome}")
     return 0 if outcome.same else 1
 
 
 def _check(options: argparse.Namespace) -> int:
     folder = _need(options.results)
-    from .experiment import find_experiment
-    from .provenance import check_code
+    _say("check: reading the stored rows.")
+    from .experiment import EXPERIMENTS, find_experiment
+    from .provenance import check_code, record_rows, replay_sample
     from .store import Store
 
-    experiment = find_experiment(options.experiment)
-    if not Store(experiment, folder).read():
-        raise ValueError(f"{folder} has no rows of {experiment.name}.")
-    sample = options.sample
-    replayed = check_code(experiment, folder, experiment.methods, accept=True, sample=sample)
-    if replayed:
-        found = f"{sum(replayed.values())} rows of {len(replayed)} methods replayed, all the same."
-    else:
+    names = [options.experiment] if options.experiment else list(EXPERIMENTS)
+    experiments = [e for e in map(find_experiment, names) if Store(e, folder).read()]
+    if not experiments:
+        raise ValueError(f"{folder} has no rows of {', '.join(names)}.")
+    different = 0
+    for experiment in experiments:
+        if options.record_rows:
+            record_rows(experiment, folder, say=_say)
+        if options.sample:
+            different += replay_sample(experiment, folder, options.sample, say=_say)
+            continue
+        replayed = check_code(
+            experiment, folder, experiment.methods, accept=True, sample=options.each, say=_say
+        )
         found = "no code or setting behind the rows changed; nothing replayed."
-    print(f"{experiment.name}: {found}")
-    return 0
+        if replayed:
+            rows = sum(replayed.values())
+            found = f"{rows} rows of {len(replayed)} methods replayed, all the same."
+        _say(f"{experiment.name}: rows as recorded; {found}")
+    if options.sample:
+        _say(f"{different} of the replayed rows are different." if different else "All are equal.")
+    return 1 if different else 0
 
 
 def _status(options: argparse.Namespace) -> int:
     folder = _need(options.results)
     from .provenance import status
 
-    print(status(folder))
-    return 0
+    table = status(folder)
+    print(table)
+    return 1 if "ROWS ALTERED" in table else 0
 
 
 def _ledger(options: argparse.Namespace) -> int:
@@ -158,6 +189,8 @@ def _ledger(options: argparse.Namespace) -> int:
     from .ledger import Ledger, verdict_counts
 
     ledger = Ledger.build(folder, paper)
+    if not any(map(len, ledger.rows.values())):
+        raise ValueError(f"{folder} has no rows of the paper's tables; steinsdr run computes some.")
     path = ledger.write(folder)
     print(verdict_counts(ledger.cells).to_string())
     print(f"written to {path}")
@@ -180,8 +213,10 @@ def _notebooks(options: argparse.Namespace) -> int:
     if options.profile:
         choice = {"only": options.only, "jobs": options.jobs, "resume": options.resume}
         return run_batch(folder, options.profile, **choice)
-    for path in find_notebooks(folder, options.only).values():
-        print(path, flush=True)
+    paths = find_notebooks(folder, options.only).values()
+    _say(f"{len(paths)} notebooks, a minute or two each.")
+    for path in paths:
+        _say(str(path))
         execute(path)
     return 0
 
@@ -189,6 +224,7 @@ def _notebooks(options: argparse.Namespace) -> int:
 def _patchseq(options: argparse.Namespace) -> int:
     if options.results == _RESULTS:
         _need(_RESULTS)
+    _say(f"patchseq: {options.partitions} partitions, half a minute each on one core.")
     from ..plotting import use_style
     from .experiment import one_thread
     from .patchseq import load_patchseq

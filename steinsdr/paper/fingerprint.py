@@ -3,7 +3,8 @@
 A fingerprint is a hash of definitions (functions, classes, constants), not of files: those that can
 be reached by name from the functions that compute a row. Where a definition stands does not
 matter, so moving code between modules leaves every fingerprint as it is. Docstrings, comments,
-annotations and the texts of errors do not count either, because they decide no number.
+annotations and the texts of errors do not count either, because they decide no number. Nor do the
+checks of arguments: functions ``check_*`` refuse bad input and leave good input as it is.
 
 The code is that of the moment when this module was imported, so that work on the files during a
 run changes nothing.
@@ -57,6 +58,7 @@ def scope(
         Names that are not followed besides.
     """
     others = {name for name, families in _CHOICES.items() if family not in families}
+    others |= {"atomic_write", "code_hash"}  # files of scores: they decide no number
     return [f"{f.__module__}:{f.__qualname__}" for f in functions], others.union(unused)
 
 
@@ -99,8 +101,13 @@ def reachable(roots: Iterable[str], stop: Iterable[str] = ()) -> dict[str, str]:
         module, _, name = key.partition(":")
         node = _definitions(module)[name]
         found[key] = ast.dump(_Unqualified(module).visit(copy.deepcopy(node)))
-        waiting += [f"{m}:{n}" for m, n in _references(module, node) if n not in skip]
+        followed = (at for at in _references(module, node) if not _is_check(*at))
+        waiting += [f"{m}:{n}" for m, n in followed if n not in skip]
     return found
+
+
+def _is_check(module: str, name: str) -> bool:
+    return module == "steinsdr._base" and name.startswith("check_")
 
 
 @cache
@@ -191,7 +198,8 @@ class _Essence(ast.NodeTransformer):
         super().generic_visit(node)
         body: Any = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [part for part in body if not _is_text(part)] or [ast.Pass()]  # type: ignore[attr-defined]
+            kept = [part for part in body if not _decides_nothing(part)]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
         for annotation in ("annotation", "returns"):
             if hasattr(node, annotation):
                 setattr(node, annotation, None)
@@ -220,9 +228,11 @@ class _Unqualified(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _is_text(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+def _decides_nothing(node: ast.AST) -> bool:
+    """Return whether a statement is a text, or a check of arguments whose result is not used."""
+    if not isinstance(node, ast.Expr):
+        return False
+    value = node.value
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id.startswith("check_")
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)

@@ -314,6 +314,8 @@ def random_partition(
     [91, 819, 227, 76]
     """
     check_integer(n, "n", low=1)
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng is {rng!r}; expected a numpy.random.Generator.")
     check_share(train_ratio, "train_ratio")
     check_share(gamma, "gamma")
     total = train_ratio + 0.15 + 0.05

@@ -22,14 +22,16 @@ from .. import __version__
 from .._base import check_integer
 from ..simulation import BASE_SEED, stream
 from .experiment import EXPERIMENTS, Cell, Experiment, Row, find_experiment
-from .store import Say, Store, atomic_write, locked
+from .store import Say, Store, atomic_write, digest, locked
 
 __all__ = [
     "Manifest",
     "Replay",
     "check_code",
     "environments",
+    "record_rows",
     "replay",
+    "replay_sample",
     "status",
 ]
 
@@ -39,6 +41,7 @@ _SEEDS = (
     "what it is for"
 )
 _SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 if it was cached"
+_DIGESTS = "number of rows that are ok, and the start of the SHA-256 of their lines, in order"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
 
 
@@ -71,11 +74,20 @@ class Manifest:
             content = json.loads(self.path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{self.path} is not JSON ({error}); restore it.") from error
-        if not isinstance(content, dict):
-            found = type(content).__name__
-            raise ValueError(
-                f"{self.path} is not a manifest: a {found}, not an object; restore it."
-            )
+        parts = [("it", content)]
+        if isinstance(content, dict):
+            parts += [(key, content.get(key, {})) for key in ("methods", "rows", "digests")]
+            if isinstance(content.get("methods"), dict):
+                parts += [
+                    (f"the entry of {name}", part) for name, part in content["methods"].items()
+                ]
+        for name, part in parts:
+            if not isinstance(part, dict):
+                found = type(part).__name__
+                raise ValueError(
+                    f"{self.path} is not a manifest: {name} is a {found}; expected an object. "
+                    "Restore it."
+                )
         return content
 
     def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:
@@ -133,16 +145,67 @@ class Manifest:
             content["design"] = self._design()
             self._write(content)
 
-    def summarize(self, rows: Mapping[Cell, Row]) -> None:
-        """Write totals, if they are others than those that are there."""
+    def compare(self, rows: Mapping[Cell, Row]) -> tuple[dict[str, str], dict[str, int]]:
+        """Compare rows, in the order of the file, with the digests of the last run.
+
+        A run appends, so that recorded rows are the first of their method. A killed run leaves
+        rows behind them that are not recorded.
+
+        Returns
+        -------
+        altered : dict of str to str
+            Methods whose recorded rows are not what is stored, and in what way.
+        unrecorded : dict of str to int
+            Methods with further rows, and how many.
+        """
+        content = self.load()
+        counts, digests = content.get("rows", {}), content.get("digests", {})
+        stored = self._by_method(rows)
+        altered, unrecorded = {}, {}
+        for name in self.experiment.methods:
+            mine = stored.get(name, [])
+            count = counts.get(name, 0) if name in digests else 0
+            number = str(digests.get(name)).partition(" ")[0]
+            if len(mine) < count:
+                altered[name] = f"{len(mine)} rows; {count} are recorded"
+            elif count and self._digest(mine, number) != digests[name]:
+                altered[name] = f"not the {count} rows that a run has written"
+            elif len(mine) > count:
+                unrecorded[name] = len(mine) - count
+        return altered, unrecorded
+
+    def _by_method(self, rows: Mapping[Cell, Row]) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for cell, row in rows.items():
+            found.setdefault(self.experiment.method_of(cell), []).append(row)
+        return found
+
+    def _digest(self, rows: Iterable[Row], number: str = "") -> str:
+        """Return the digest of the first rows; a failed row is left out, as it may be retried."""
+        good = [row for row in rows if row.status == "ok"]
+        good = good[: int(number) if number.isdecimal() else None]
+        return f"{len(good)} {digest(self.experiment, good)}"
+
+    def summarize(self, rows: Mapping[Cell, Row], *, accept: bool = False) -> None:
+        """Write totals and digests, if they are others than those that are there.
+
+        Altered rows keep the record that they do not match, unless ``accept`` is true.
+        """
         with locked(self.path):
             before = self.load()
+            altered = {} if accept else self.compare(rows)[0]
+            digests = {m: self._digest(mine) for m, mine in self._by_method(rows).items()}
+            digests |= {m: before["digests"][m] for m in altered}
+            counts = {**Counter(map(self.experiment.method_of, rows))}
+            counts |= {m: before["rows"][m] for m in altered}
             content = before | {
                 "experiment": self.experiment.name,
                 "columns": list(self.experiment.columns),
                 "fixed": dict(self.experiment.fixed),
                 "seeds": _SEEDS,
-                "rows": self._ordered(Counter(map(self.experiment.method_of, rows))),
+                "rows": self._ordered(counts),
+                "digests": self._ordered(digests),
+                "digests_are": _DIGESTS,
                 "failed": sum(row.status != "ok" for row in rows.values()),
                 # Rounded as in the file, so that reading it gives the same sum.
                 "seconds": round(sum(round(row.seconds, 3) for row in rows.values()), 1),
@@ -275,6 +338,15 @@ def check_code(
     store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
     rows = store.read()
     stored = {*map(experiment.method_of, rows)}
+    altered, unrecorded = manifest.compare(rows)
+    if altered:
+        raise ValueError(
+            f"rows in {store.path} are not those that {manifest.path.name} records: "
+            f"{_listed(altered)}. Restore them, or take them as they are: "
+            f"steinsdr check {experiment.name} --record-rows."
+        )
+    if unrecorded:
+        say(f"{store.path}: rows without a record, as after a killed run: {_listed(unrecorded)}.")
     wanted = [name for name in methods if name in stored]
     changed = manifest.changed(wanted)
     if changed and not accept:
@@ -285,6 +357,8 @@ def check_code(
         )
     made_here = manifest.made_here()
     replayed = {}
+    if changed:
+        say(f"{experiment.name}: up to {sample} rows of {len(changed)} methods are replayed.")
     for name in changed:
         # Sorted, so that the sample does not depend on the order of computing.
         mine = sorted(cell for cell in rows if experiment.method_of(cell) == name)
@@ -302,14 +376,51 @@ def check_code(
     return replayed
 
 
+def _listed(by_method: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} ({what})" for name, what in by_method.items())
+
+
+def replay_sample(
+    experiment: Experiment, folder: str | os.PathLike[str], number: int, *, say: Say = print
+) -> int:
+    """Replay random rows, whatever their code; return how many are not the same."""
+    rows, made_here = (
+        Store(experiment, folder, say).read(),
+        Manifest(experiment, folder).made_here(),
+    )
+    chosen = np.random.default_rng().permutation(len(rows))[:number]
+    sample = [list(rows.values())[k] for k in chosen]
+    seconds = sum(row.seconds for row in sample)
+    say(f"{experiment.name}: {len(sample)} random rows, about {seconds:.0f} s or more.")
+    different = 0
+    for row in sample:
+        outcome = replay(experiment, row, made_here=made_here)
+        say(f"{experiment.name} {' '.join(map(str, row.cell))}: {outcome}")
+        different += not outcome.same
+    return different
+
+
+def record_rows(
+    experiment: Experiment, folder: str | os.PathLike[str], *, say: Say = print
+) -> None:
+    """Take the rows as they are, after a merge for example: record them and say what is new."""
+    rows, manifest = Store(experiment, folder, say).read(), Manifest(experiment, folder)
+    altered, unrecorded = manifest.compare(rows)
+    manifest.summarize(rows, accept=True)
+    for what, found in (("ALTERED", altered), ("further", unrecorded)):
+        if found:
+            say(f"{experiment.name}: {what} rows are now recorded: {_listed(found)}.")
+
+
 def status(folder: str | os.PathLike[str]) -> str:
     """Return a table of methods: rows of the paper profile there, missing, failed, code, hours."""
     return "\n\n".join(_table(find_experiment(name), folder) for name in EXPERIMENTS)
 
 
 def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
-    rows = Store(experiment, folder).read()
-    changed = Manifest(experiment, folder).changed({*map(experiment.method_of, rows)})
+    rows, manifest = Store(experiment, folder).read(), Manifest(experiment, folder)
+    changed = manifest.changed({*map(experiment.method_of, rows)})
+    altered, unrecorded = manifest.compare(rows)
     lines = [f"{experiment.name:<20}{'stored':>8}{'missing':>9}{'failed':>8}{'hours':>8}  code"]
     for method in experiment.known(experiment.by):
         mine = [row for row in rows.values() if experiment.method_of(row.cell) == method]
@@ -317,5 +428,9 @@ def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
         failed = sum(row.status != "ok" for row in mine)
         hours = sum(row.seconds for row in mine) / 3600
         code = "" if not mine else "changed" if method in changed else "as recorded"
+        if method in altered:
+            code += f"; ROWS ALTERED: {altered[method]}"
+        elif method in unrecorded:
+            code += f"; {unrecorded[method]} rows without a record"
         lines.append(f"{method:<20}{len(mine):>8}{len(missing):>9}{failed:>8}{hours:>8.2f}  {code}")
     return "\n".join(lines)

@@ -412,6 +412,8 @@ def cross_validate_rrr(
     for fold, (train, test) in enumerate(folds.split(points)):
         X_train, X_test = _standardized(points, train, test)
         Y_train, Y_test = _standardized(responses, train, test)
+        if not Y_train.any() or not Y_test.any():
+            raise ValueError(f"Y does not vary in fold {fold}; expected responses that do.")
         for rank in ranks:
             for alpha in alphas:
                 model = SparseRRR(rank, alpha=alpha).fit(X_train, Y_train)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import dataclass
@@ -87,6 +89,11 @@ def run(
     if retry_failed:
         say(f"{sum(cell in store.rows for cell in missing)} failed cell(s) are tried again.")
     before = len(cells) - len(missing)
+    cost = experiment.cost(missing)
+    say(
+        f"{experiment.name}: {len(cells)} cells, {before} stored; {len(missing)} to compute take "
+        f"about {cost / 60 / max(jobs, 1):.1f} minutes on {jobs} core(s)."
+    )
     if not missing:
         if store.rows:  # a killed run leaves totals that are not those of its rows
             manifest.summarize(store.rows)
@@ -97,7 +104,7 @@ def run(
     added = failed = 0
     interrupted = False
     with tqdm(
-        total=experiment.cost(missing),
+        total=cost,
         desc=experiment.name,
         bar_format=_BAR,
         disable=not progress,
@@ -114,6 +121,7 @@ def run(
             interrupted = True
         finally:
             results.close()
+            store.append()  # takes in what another run has stored meanwhile
             manifest.summarize(store.rows)
     return Outcome(len(cells), before, added, failed, interrupted)
 
@@ -152,11 +160,23 @@ def _results(
 def _local(tasks: Sequence[_Task], jobs: int) -> Iterator[tuple[int, list[Row], list[str]]]:
     from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    options = {"initializer": _end_with, "initargs": (os.getpid(),)} if jobs > 1 else {}
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, **options)
     try:
         yield from parallel(delayed(_work)(*task) for task in tasks)
     except BrokenExecutor as error:
         raise ChildProcessError(f"a worker died (out of memory?); {_GO_ON}") from error
+
+
+def _end_with(parent: int) -> None:
+    """Let this worker end soon after its parent, which may be killed without notice."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _distributed(
@@ -165,7 +185,9 @@ def _distributed(
     try:
         from distributed import Client, KilledWorker, as_completed
     except ImportError as error:
-        raise ValueError("--scheduler needs Dask: pip install 'steinsdr[cluster]'.") from error
+        raise ValueError(
+            "--scheduler needs Dask; in a copy of the repository: pip install '.[cluster]'."
+        ) from error
     try:
         client = Client(scheduler, timeout="20s")
     except (OSError, ValueError) as error:

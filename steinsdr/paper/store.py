@@ -7,6 +7,7 @@ out about a torn last line or a damaged row. Several runs on one machine may app
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import math
 import os
@@ -21,7 +22,7 @@ try:
 except ImportError:  # Windows: one run at a time is then the user's care
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Say", "Store", "atomic_write", "locked"]
+__all__ = ["Say", "Store", "atomic_write", "digest", "locked"]
 
 Say = Callable[[str], None]
 
@@ -30,17 +31,23 @@ Say = Callable[[str], None]
 def locked(path: Path) -> Iterator[None]:
     """Hold the exclusive lock that belongs to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.parent / f".{path.name}.lock", "w") as file:
+    with os.fdopen(_created(path.parent / f".{path.name}.lock"), "w") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _created(path: Path, flags: int = 0) -> int:
+    """Open a file of our own for writing; OSError if its name is a link to another file."""
+    no_link = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+    return os.open(path, os.O_CREAT | os.O_WRONLY | no_link | flags, 0o666)
 
 
 def atomic_write(path: Path, content: bytes) -> None:
     """Replace a file by new content, durably: readers see the old or the new one, whole."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with os.fdopen(_created(temporary, os.O_TRUNC), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -100,8 +107,8 @@ class Store:
         """Append rows durably and return those that were new.
 
         The file is made if there is none, a torn last line is cut, and what another run has stored
-        is taken in. With ``retried`` a row also takes the place of a
-        stored one that failed.
+        is taken in. With ``retried`` a stored row that failed makes room for a new one, which
+        stands at the end like all new rows.
 
         Raises
         ------
@@ -115,7 +122,8 @@ class Store:
                 self._repair()
             fresh = {row.cell: row for row in rows if self.lacks(row.cell, retried)}
             if any(cell in self.rows for cell in fresh):
-                self._rewrite(self.rows | fresh)
+                kept = {cell: row for cell, row in self.rows.items() if cell not in fresh}
+                self._rewrite(kept | fresh)
             elif fresh:
                 content = "".join(map(self._line, fresh.values())).encode()
                 # Buffered: an unbuffered file may write a part and say so only in what it returns.
@@ -159,16 +167,9 @@ class Store:
         self.rows = rows
 
     def _line(self, row: Row) -> str:
-        """Return a row's line; ValueError if a value is not finite, as no reader would take it."""
-        if not all(map(math.isfinite, row.values)):
-            raise ValueError(f"{_name(row.cell)}: values must be finite; got {row.values}.")
-        fields = dict(zip(self.experiment.keys, row.cell, strict=True))
-        fields |= dict(zip(self.experiment.values, map(repr, row.values), strict=False))
-        fields |= {"status": row.status, "seconds": f"{row.seconds:.3f}"}
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, self.experiment.columns, lineterminator="\n")
-        writer.writerow(fields)  # a failed row has no values: empty fields
-        return buffer.getvalue()
+        """Return a row's line; ValueError if no reader would take it."""
+        self._check(row)
+        return _text(self.experiment, row)
 
     def _parse(self, content: bytes) -> dict[Cell, Row]:
         """Return the rows of whole lines; ValueError names a line that no run has written."""
@@ -196,17 +197,54 @@ class Store:
         (fields,) = csv.reader([line])
         named = dict(zip(self.experiment.columns, fields, strict=True))
         cell = self.experiment.parse([named[name] for name in self.experiment.keys])
-        kinds, status, seconds = self.experiment.values, named["status"], float(named["seconds"])
-        values: tuple[float, ...] = ()
-        if status == "ok":
-            values = tuple(kind(named[name]) for name, kind in kinds.items())
-        elif not status.startswith("failed: "):
-            raise ValueError(f"status must be 'ok' or begin with 'failed: '; got {status!r}")
-        elif given := [name for name in kinds if named[name]]:
-            raise ValueError(f"a failed row has no {', '.join(given)}")
-        if not all(map(math.isfinite, (*values, seconds))):
-            raise ValueError(f"numbers must be finite; got {values} and {seconds} seconds")
-        return Row(cell, values, status, seconds)
+        status = named["status"]
+        numbers: dict[str, float] = {}
+        kinds = {**(self.experiment.values if status == "ok" else {}), "seconds": float}
+        for name, kind in kinds.items():
+            try:
+                numbers[name] = kind(named[name])
+            except ValueError:
+                raise ValueError(f"{name}: {named[name]!r}; expected a number") from None
+        seconds = numbers.pop("seconds")
+        row = Row(cell, tuple(numbers.values()), status, seconds)
+        self._check(row)
+        if line != (written := _text(self.experiment, row)[:-1]):
+            (expected,) = csv.reader([written])
+            for name, found, wanted in zip(named, fields, expected, strict=True):
+                if found != wanted:
+                    raise ValueError(f"{name}: {found!r}; expected {wanted!r}")
+            raise ValueError(f"expected {written!r}")
+        return row
+
+    def _check(self, row: Row) -> None:
+        """Raise ValueError for a status or number that no run has."""
+        if row.status != "ok" and not row.status.startswith("failed: "):
+            raise ValueError(f"status: {row.status!r}; expected 'ok' or 'failed: ' and a reason")
+        numbers = dict(zip(self.experiment.values, row.values, strict=False))
+        for name, value in {**numbers, "seconds": row.seconds}.items():
+            high = self.experiment.largest.get(name, math.inf)
+            if not (math.isfinite(value) and 0 <= value <= high):
+                limits = f"from 0 to {high:g}" if high < math.inf else "at least 0"
+                raise ValueError(
+                    f"{_name(row.cell)}: {name} is {value!r}; expected a finite number {limits}"
+                )
+
+
+def _text(experiment: Experiment, row: Row) -> str:
+    """Return the line of a row."""
+    fields = dict(zip(experiment.keys, row.cell, strict=True))
+    fields |= dict(zip(experiment.values, map(repr, row.values), strict=False))
+    fields |= {"status": row.status, "seconds": f"{row.seconds:.3f}"}
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, experiment.columns, lineterminator="\n")
+    writer.writerow(fields)  # a failed row has no values: empty fields
+    return buffer.getvalue()
+
+
+def digest(experiment: Experiment, rows: Iterable[Row]) -> str:
+    """Return a hash of rows in their order, as they stand in the file."""
+    lines = "".join(_text(experiment, row) for row in rows)
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
 def _name(cell: Cell) -> str:
