@@ -3,55 +3,56 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
-from ._base import InstanceWith, check_numeric_columns, varying_columns
-from .estimator import SteinSDR
-from .link import KernelLink, fit_link
+from ._base import InstanceWith, check_points, check_responses, varying_columns
+from .link import KernelLink, fit_link, link_gradients
 
 __all__ = ["SteinRegressor"]
 
 _MAX_CENTERS = 1_000
-_COMPONENTS = 15  # of the searched reduction to leading components
-_SEARCHED: tuple[dict[str, Any], ...] = (
-    {},
-    {"augment": None},
-    {"augment": "kernel"},
-    {"pca": _COMPONENTS},
-)
+_POWER = 8  # of the ratio of leave-one-out errors, in the weights of an average of fits
 
 
 class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    r"""Regression on the indices :math:`\hat B^\top x` of a reduction.
+    r"""Regression on a few indices :math:`\hat B^\top x` of the columns.
 
-    The reduction maps x to at most ``n_components`` indices. From these each response is
-    predicted by the fit with the smallest leave-one-out error of three: ridge regression, kernel
-    ridge regression (:class:`steinsdr.link.KernelLink`), and kernel ridge regression in the metric
-    :math:`n^{-1} \sum_i \nabla \hat f \nabla \hat f^\top` of the second one's gradients, which
-    shortens indices that matter little.
+    The reduction starts from a fit :math:`\hat f` of all columns: an average of ridge regression
+    and kernel ridge regression (:class:`steinsdr.link.KernelLink`), which weighs each by the eighth
+    power of its inverse leave-one-out error, response by response. The directions b solve
+
+    .. math:: \hat A \hat\Sigma b = \lambda b, \qquad
+        \hat A = n^{-1} \sum_i \nabla \hat f(x_i) \nabla \hat f(x_i)^\top ,
+
+    with the covariance :math:`\hat\Sigma` of the columns. If x is normal, the variance of
+    :math:`\hat f` that the indices do not explain is at most the sum of the eigenvalues left out.
+    For a linear fit the indices are the principal components of the fitted values.
+    :math:`\hat A` is the moment :math:`M_w` of :class:`steinsdr.SteinSDR` with the gradients of
+    :math:`\hat f` as weights, without its second term, which corrects the fit by the score.
+
+    From the indices each response is predicted by the average, with the same weights, of three
+    fits: ridge regression, kernel ridge regression, and kernel ridge regression in the metric
+    :math:`\hat A` of the second one, which shortens indices that matter little.
 
     Parameters
     ----------
-    n_components : int or "auto", default=4
-        Directions of :class:`steinsdr.SteinSDR`, at most the number of columns. A reduction that
-        is given has its own number.
-    reduction : transformer, list of transformers, "search" or None, default=None
-        None is ``SteinSDR(n_components)``. Any transformer of X given y will do, for example a
-        pipeline; it is cloned. Of a list the one with the smallest cross-validated error counts.
-        "search" is a list of four: the default, without a fit in the moment, with a kernel fit,
-        and after the 15 leading principal components.
+    n_components : int, default=4
+        Number of directions, at most the number of columns. A reduction that is given has its own.
+    reduction : transformer, None or list of them, default=None
+        None is the reduction above. Any transformer of X given y will do, for example a
+        pipeline or ``SteinSDR("auto")``; it is cloned. Of a list the first counts, unless another
+        has a smaller cross-validated error by more than the standard error of the difference.
     cv : int or splitter, default=5
         Folds that choose from a list.
-    random_state : int, RandomState or None, default=None
-        Of the default reduction.
 
     Attributes
     ----------
@@ -81,34 +82,22 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "reduction": [None, StrOptions({"search"}), InstanceWith(["fit", "transform"]), list],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "reduction": [None, InstanceWith(["fit", "transform"]), list],
         "cv": ["cv_object"],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] = 4,
-        *,
-        reduction: Any = None,
-        cv: Any = 5,
-        random_state: Any = None,
-    ) -> None:
+    def __init__(self, n_components: int = 4, *, reduction: Any = None, cv: Any = 5) -> None:
         self.n_components = n_components
         self.reduction = reduction
         self.cv = cv
-        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit reduction and prediction to X (n, p) and responses y (n,) or (n, q)."""
         self._validate_params()
-        check_numeric_columns(X, "X")
-        points, responses = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=4
-        )
-        self._flat = responses.ndim == 1
-        Y = responses.reshape(len(points), -1).astype(float)
+        points = check_points(self, X, min_rows=4)
+        Y = check_responses(y, n_rows=len(points), missing=False)
+        self._flat = np.asarray(y).ndim == 1
         self._varying = varying_columns(points)
         if not self._varying.any():
             raise ValueError("X: every column is constant; at least one must vary.")
@@ -120,81 +109,137 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         best = candidates[0]
         if len(candidates) > 1:
             folds = list(check_cv(self.cv).split(Z, Y))
-            self.cv_errors_ = np.array([_held_out_error(one, Z, Y, folds) for one in candidates])
-            best = candidates[int(np.argmin(self.cv_errors_))]
+            errors = np.array([_held_out_errors(one, Z, Y, folds) for one in candidates])
+            self.cv_errors_ = errors.mean(axis=1)
+            gains = errors[0] - errors
+            sure = gains.mean(axis=1) > gains.std(axis=1) / np.sqrt(gains.shape[1])
+            best = candidates[int(np.argmin(np.where(sure, self.cv_errors_, errors[0].mean())))]
         self.reduction_, self._link = _fit(best, Z, Y)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return predictions, shape (n,) or (n, q)."""
         check_is_fitted(self, "reduction_")
-        points = validate_data(self, X, dtype=np.float64, reset=False)
+        points = check_points(self, X, reset=False)
         indices = self.reduction_.transform(points[:, self._varying])
         values = self._mean + self._spread * self._link.predict(indices)
         return values[:, 0] if self._flat else values
 
     def _candidates(self, p: int) -> list[Any]:
         """Return unfitted reductions of p columns."""
-        if isinstance(self.reduction, list):
-            if wrong := [one for one in self.reduction if not hasattr(one, "transform")]:
-                raise ValueError(f"reduction: {wrong[0]!r} is not a transformer.")
-            if not self.reduction:
-                raise ValueError("reduction is an empty list; expected a transformer or more.")
-            return self.reduction
-        if self.reduction is not None and not isinstance(self.reduction, str):
-            return [self.reduction]
-        r = self.n_components if self.n_components == "auto" else min(self.n_components, p)
-        settings = [s for s in _SEARCHED if s.get("pca", 0) < p] if self.reduction else [{}]
-        return [SteinSDR(r, random_state=self.random_state, **one) for one in settings]
+        given = self.reduction if isinstance(self.reduction, list) else [self.reduction]
+        if not given:
+            raise ValueError("reduction is an empty list; expected a transformer or more.")
+        own = _GradientReduction(min(self.n_components, p))
+        for one in given:
+            if one is not None and not hasattr(one, "transform"):
+                raise ValueError(f"reduction: {one!r} is not a transformer.")
+        return [own if one is None else one for one in given]
 
 
-class _Link:
-    """The last step: for each response the best of ridge and two kernel ridge regressions."""
+class _GradientReduction(TransformerMixin, BaseEstimator):
+    """The reduction of :class:`SteinRegressor`; ``components_`` (r, p) has rows of length one."""
 
-    def fit(self, T: NDArray, Y: NDArray) -> Self:
-        """Fit to indices T (n, r) and standardized responses Y (n, q)."""
-        self.unit = np.where(varying_columns(T), T.std(axis=0), 1.0)
-        T = T / self.unit
+    def __init__(self, n_components: int) -> None:
+        self.n_components = n_components
+
+    def fit(self, X: NDArray, y: NDArray) -> Self:
+        """Fit to columns that vary and standardized responses (n, q)."""
+        self.mean_, unit = X.mean(axis=0), X.std(axis=0)
+        # Both fits are the same in rotated coordinates. Those of the principal components have a
+        # diagonal covariance, and there are no more of them than rows.
+        U, sizes, Vt = np.linalg.svd((X - self.mean_) / unit, full_matrices=False)
+        keep = sizes > sizes[0] * max(X.shape) * np.finfo(float).eps
+        sizes, Vt, Z = sizes[keep], Vt[keep], U[:, keep] * sizes[keep]
+        outer = _Blend(1).fit(Z, y).outer_product(Z)
+        _, vectors = np.linalg.eigh(outer * np.outer(sizes, sizes))
+        leading = vectors[:, ::-1][:, : self.n_components]
+        components = (Vt.T @ outer @ (sizes[:, None] * leading)).T / unit
+        length = np.linalg.norm(components, axis=1, keepdims=True)
+        self.components_ = components / np.where(length > 0, length, 1.0)
+        return self
+
+    def transform(self, X: NDArray) -> NDArray:
+        """Return the indices (n, r)."""
+        return (X - self.mean_) @ self.components_.T
+
+
+class _Blend:
+    """An average of ridge regression and kernel ridge regressions, with weights per response.
+
+    The first kernel fit has the metric of the coordinates, each further one that of the gradients
+    of the one before.
+    """
+
+    def __init__(self, kernels: int) -> None:
+        self.kernels = kernels
+
+    def fit(self, T: NDArray, Y: NDArray, unit: Any = 1.0) -> Self:
+        """Fit to coordinates T (n, k), divided by their unit, and standardized responses (n, q)."""
+        self.unit = unit
+        T = T / unit
         metric = np.eye(T.shape[1])
         self.fits = [(metric, fit_link("ridge", T, Y))]
         # A few discrete columns have more equal rows than a kernel's width can be taken from.
         some = T[np.linspace(0, len(T) - 1, min(len(T), _MAX_CENTERS)).astype(int)]
         if np.median(pdist(some)) > 0:
-            for _ in range(2):
+            for _ in range(self.kernels):
                 kernel = KernelLink(max_centers=_MAX_CENTERS).fit(T @ metric, Y)
                 self.fits.append((metric, kernel))
-                metric = _next_metric(kernel, T, metric)
-        self.chosen = np.argmin([fit.errors_ for _, fit in self.fits], axis=0)
+                if len(self.fits) <= self.kernels:
+                    metric = _root(_mean_outer_product([self.fits[-1]], np.ones((1, 1)), T))
+        errors = np.maximum([fit.errors_ for _, fit in self.fits], np.finfo(float).tiny)
+        weights = (errors.min(axis=0) / errors) ** _POWER
+        self.weights = weights / weights.sum(axis=0)  # (fits, q)
         return self
 
     def predict(self, T: NDArray) -> NDArray:
         """Return the predictions (n, q)."""
-        T, q = T / self.unit, len(self.chosen)
-        parts = [fit.predict(T @ metric).reshape(len(T), q) for metric, fit in self.fits]
-        return np.stack(parts)[self.chosen, :, np.arange(q)].T
+        shape = len(T), self.weights.shape[1]
+        parts = [fit.predict(T / self.unit @ metric).reshape(shape) for metric, fit in self.fits]
+        return np.einsum("mq,mnq->nq", self.weights, parts)
+
+    def outer_product(self, T: NDArray) -> NDArray:
+        """Return the mean over rows of the gradients' outer products (k, k)."""
+        return _mean_outer_product(self.fits, self.weights, T / self.unit)
 
 
-def _next_metric(kernel: KernelLink, T: NDArray, metric: NDArray) -> NDArray:
-    """Return the root (r, r) of the gradients' mean outer product, of trace r."""
-    gradients = kernel.gradient(T @ metric)
-    outer = metric @ np.tensordot(gradients, gradients, axes=([0, 2], [0, 2])) @ metric
+def _mean_outer_product(fits: list[Any], weights: NDArray, T: NDArray) -> NDArray:
+    """Return the mean outer product (k, k) of the gradients of an average of fits."""
+    n, k = T.shape
+    total = np.zeros((k, k))
+    for rows in gen_batches(n, _MAX_CENTERS):
+        gradient: Any = 0.0
+        for weight, (metric, fit) in zip(weights, fits, strict=True):
+            q = fit.errors_.size
+            # The chain rule: one in T is the metric times one in the coordinates of the fit.
+            inner = link_gradients(fit, T[rows] @ metric, q)
+            gradient = gradient + weight * np.tensordot(inner, metric, (1, 0)).swapaxes(1, 2)
+        total += np.tensordot(gradient, gradient, axes=([0, 2], [0, 2]))
+    return total / n
+
+
+def _root(outer: NDArray) -> NDArray:
+    """Return the symmetric root of a nonnegative matrix (k, k), scaled to trace k before."""
     if not np.trace(outer) > 0:  # a constant fit has no direction to follow
-        return metric
+        return np.eye(len(outer))
     values, vectors = np.linalg.eigh(outer / np.trace(outer) * len(outer))
     return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
 
 
-def _fit(reduction: Any, Z: NDArray, Y: NDArray) -> tuple[Any, _Link]:
+def _fit(reduction: Any, Z: NDArray, Y: NDArray) -> tuple[Any, _Blend]:
     """Return the fitted reduction and the fit of its indices."""
     fitted = clone(reduction).fit(Z, Y)
-    return fitted, _Link().fit(np.asarray(fitted.transform(Z), dtype=float), Y)
+    T = np.asarray(fitted.transform(Z), dtype=float)
+    return fitted, _Blend(2).fit(T, Y, np.where(varying_columns(T), T.std(axis=0), 1.0))
 
 
-def _held_out_error(reduction: Any, Z: NDArray, Y: NDArray, folds: list[Any]) -> float:
-    """Return the mean squared error over folds."""
+def _held_out_errors(reduction: Any, Z: NDArray, Y: NDArray, folds: list[Any]) -> NDArray:
+    """Return the squared error of each left-out row, the mean over responses."""
     errors = []
     for train, test in folds:
         varying = varying_columns(Z[train])
         fitted, link = _fit(reduction, Z[train][:, varying], Y[train])
-        errors.append(np.mean((Y[test] - link.predict(fitted.transform(Z[test][:, varying]))) ** 2))
-    return float(np.mean(errors))
+        predicted = link.predict(fitted.transform(Z[test][:, varying]))
+        errors.append(np.mean((Y[test] - predicted) ** 2, axis=1))
+    return np.concatenate(errors)

@@ -17,11 +17,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steinsdr import SteinSDR
+from steinsdr import SteinRegressor, SteinSDR
 from steinsdr.scores import TikhonovScore
 from steinsdr.simulation import simulate
 
-BASELINES = ("SIR", "CSOPG", "KSIR", "MLPDirections")
+BASELINES = ("SIR", "RFM", "CSOPG", "KSIR")
 
 FIT = """
 from steinsdr.scores import TikhonovScore
@@ -167,19 +167,31 @@ def bench_step() -> None:
 
 
 def bench_estimators() -> None:
-    """Every method's fit, as a ratio to SteinSDR (TRE-sup)."""
-    from steinsdr import baselines
+    """Every peer's fit, as a ratio to that of SteinSDR with its defaults."""
+    from sklearn.cross_decomposition import PLSRegression
 
-    print("Fits of 3 directions, p = 100, q = 10, as a ratio to SteinSDR (TRE-sup)")
-    print(f"  {'n':>10}" + "".join(f"{name:>16}" for name in BASELINES))
+    from steinsdr import baselines
+    from steinsdr.link import fit_link
+
+    class Ridge:
+        def fit(self, X: np.ndarray, Y: np.ndarray) -> object:
+            return fit_link("ridge", X, Y)
+
+    peers = {
+        "paper": SteinSDR.paper(3),
+        "regressor": SteinRegressor(3),
+        "ridge": Ridge(),
+        "PLS": PLSRegression(3),
+        **{name: getattr(baselines, name)(n_components=3) for name in BASELINES},
+    }
+    print("Fits of 3 directions, p = 100, q = 10: time / that of SteinSDR with its defaults")
+    print(f"  {'n':>5}{'seconds':>9}" + "".join(f"{name:>11}" for name in peers))
     for n in (100, 300, 500):
         data = simulate("isotropic", n)
-        base = best_time(lambda d=data: SteinSDR.paper(3).fit(d.X, d.Y), 5)
-        ratios = []
-        for name in BASELINES:
-            method = getattr(baselines, name)(n_components=3)
-            ratios.append(best_time(lambda m=method, d=data: m.fit(d.X, d.Y), 1) / base)
-        print(f"  {n:>10}" + "".join(f"{ratio:>16.1f}" for ratio in ratios), flush=True)
+        base = best_time(lambda d=data: SteinSDR(3).fit(d.X, d.Y))
+        ratios = [best_time(lambda m=m, d=data: m.fit(d.X, d.Y), 2) / base for m in peers.values()]
+        cells = "".join(f"{ratio:>11.2f}" for ratio in ratios)
+        print(f"  {n:>5}{base:>9.2f}{cells}", flush=True)
 
 
 PARTS = {

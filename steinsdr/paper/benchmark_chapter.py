@@ -1,0 +1,191 @@
+"""What the benchmark's chapter computes from stored rows: paired differences, goals, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy.stats import friedmanchisquare, studentized_range, t
+
+from ..simulation import LAWS
+from .benchmark import BENCHMARK, SELECTED_ON
+
+__all__ = [
+    "FULL",
+    "OURS",
+    "RIVALS",
+    "Ranks",
+    "best_of",
+    "goals",
+    "mean_ranks",
+    "plot_ranks",
+    "plot_wins",
+    "relative_differences",
+]
+
+OURS = "SteinRegressor"
+FULL = ("ridge", "kernel-ridge")
+RIVALS = ("PLS", "RRR", "SIR-projective", "RFM")
+_MARGIN = 0.05  # of the goal: at most so much above the best peer that uses all columns
+_TEST_PER_TRAIN = 1 / (BENCHMARK.design["folds"] - 1)
+
+
+def best_of(rows: pd.DataFrame, methods: Sequence[str]) -> pd.Series:
+    """Return for each data set the method with the smallest mean error, indexed by data set."""
+    means = rows.pivot_table(index="data", columns="method", values="error", sort=False)
+    return means[list(methods)].idxmin(axis=1)
+
+
+def relative_differences(
+    rows: pd.DataFrame, rivals: pd.Series | str, method: str = OURS, *, level: float = 0.95
+) -> pd.DataFrame:
+    r"""Return how much larger the error of a method is than a rival's, in percent of the rival's.
+
+    Training sets of cross-validation overlap, and with them the differences of the k splits. The
+    interval has the standard error of Nadeau and Bengio (2003),
+    :math:`s \sqrt{1/k + n_\mathrm{test}/n_\mathrm{train}}`, and quantiles of t with k - 1 degrees
+    of freedom.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of :func:`steinsdr.paper.ledger.load_rows`.
+    rivals : str or Series of str indexed by data set
+    method : str
+    level : float, default=0.95
+        Of the interval.
+
+    Returns
+    -------
+    DataFrame indexed by data set with columns rival, difference, low, high, splits
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"data": "a", "rep": [0, 1] * 2, "method": list("xxyy")})
+    >>> rows["error"] = [1.0, 3.0, 1.1, 3.3]
+    >>> found = relative_differences(rows, "x", "y").loc["a"]
+    >>> round(float(found["difference"]), 6), bool(found["low"] < 10 < found["high"])
+    (10.0, True)
+    """
+    wide = rows.pivot_table(index=["data", "rep"], columns="method", values="error", sort=False)
+    found = {}
+    for data, part in wide.groupby(level="data", sort=False):
+        rival = rivals if isinstance(rivals, str) else rivals[data]
+        pair = part[[rival, method]].dropna()
+        if len(pair) < 2:
+            continue
+        gaps, base, k = pair[method] - pair[rival], pair[rival].mean(), len(pair)
+        error = gaps.std(ddof=1) * np.sqrt(1 / k + _TEST_PER_TRAIN)
+        reach = error * t.ppf((1 + level) / 2, k - 1)
+        center = gaps.mean()
+        low, high = center - reach, center + reach
+        found[data] = (rival, *(100 * x / base for x in (center, low, high)), k)
+    columns = ["rival", "difference", "low", "high", "splits"]
+    return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("data")
+
+
+def goals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the goals set for SteinRegressor before the run, and what was reached.
+
+    Returns
+    -------
+    DataFrame with columns goal, wanted, reached, chosen, reported, met
+        ``reached`` counts data sets; ``chosen`` are those of them on which settings were chosen,
+        ``reported`` the others.
+    """
+    full = relative_differences(rows, best_of(rows, FULL))["difference"]
+    rivals = relative_differences(rows, best_of(rows, RIVALS))["difference"]
+    patchseq = relative_differences(rows, "ridge").loc[["patchseq"], "difference"]
+    table = []
+    for goal, wanted, reached in (
+        ("within 5% of the better of ridge and kernel ridge", 8, full <= 100 * _MARGIN),
+        ("ahead of PLS, RRR, projective SIR and RFM", 7, rivals < 0),
+        ("on Patch-seq no worse than ridge", 1, patchseq <= 0),
+    ):
+        chosen = reached.index.isin(SELECTED_ON)
+        counts = [int(part.sum()) for part in (reached, reached[chosen], reached[~chosen])]
+        table.append((goal, wanted, *counts, counts[0] >= wanted))
+    names = ["goal", "wanted", "reached", "chosen", "reported", "met"]
+    return pd.DataFrame(table, columns=names)
+
+
+class Ranks(NamedTuple):
+    """Mean ranks of methods over data sets, and what they rest on.
+
+    ``difference`` is Nemenyi's critical difference at level 0.05, ``p_value`` that of Friedman's
+    test that all methods are alike.
+    """
+
+    means: pd.Series
+    difference: float
+    p_value: float
+
+
+def mean_ranks(errors: pd.DataFrame) -> Ranks:
+    r"""Return mean ranks of the columns of a table (data sets x methods); 1 is the smallest error.
+
+    Two methods differ by Nemenyi's test if their mean ranks do by
+    :math:`q_{0.05} \sqrt{k (k + 1) / (6 N)}`, with k methods, N data sets, and the quantile
+    :math:`q_{0.05}` of the studentized range over :math:`\sqrt 2` (Demšar 2006, who has 2.34 for
+    three methods):
+
+    >>> table = pd.DataFrame(np.arange(18.0).reshape(6, 3), columns=list("abc"))
+    >>> found = mean_ranks(table)
+    >>> found.means.tolist(), round(float(found.difference * np.sqrt(3)), 2)
+    ([1.0, 2.0, 3.0], 2.34)
+    """
+    n, k = errors.shape
+    means = errors.rank(axis=1).mean().sort_values()
+    quantile = studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)
+    difference = float(quantile * np.sqrt(k * (k + 1) / (6 * n)))
+    p_value = float(friedmanchisquare(*errors.to_numpy().T).pvalue)
+    return Ranks(means, difference, p_value)
+
+
+def plot_ranks(ranks: Ranks) -> Figure:
+    """Draw mean ranks; what lies in the band around ours does not differ from it."""
+    fig, ax = plt.subplots(figsize=(8, 0.32 * len(ranks.means) + 1))
+    places = np.arange(len(ranks.means))[::-1]
+    ours = ranks.means[OURS]
+    ax.axvspan(ours - ranks.difference, ours + ranks.difference, color="0.9", zorder=0)
+    colors = ["C3" if name == OURS else "0.35" for name in ranks.means.index]
+    ax.scatter(ranks.means, places, c=colors, s=45, zorder=3)
+    for place, rank in zip(places, ranks.means, strict=True):
+        ax.annotate(f"{rank:.1f}", (rank, place), (7, -3), textcoords="offset points", fontsize=9)
+    ax.set_yticks(places, ranks.means.index)
+    ax.set(xlabel="mean rank over the data sets (1 is best)", xlim=(0.5, len(places) + 0.5))
+    ax.grid(axis="y", visible=False)
+    return fig
+
+
+def plot_wins(distances: pd.DataFrame, p: int) -> Figure:
+    """Draw who is closest by distribution and rows a column, and by how much.
+
+    Parameters
+    ----------
+    distances : DataFrame
+        Mean distances of methods (rows) by law and n (columns).
+    p : int
+        Number of columns of the designs.
+    """
+    laws = list(dict.fromkeys(distances.columns.get_level_values("law")))
+    sizes = sorted(set(distances.columns.get_level_values("n")))
+    winners = distances.idxmin().unique()
+    colors = dict(zip(winners, plt.get_cmap("Set2").colors, strict=False))  # type: ignore[attr-defined]
+    fig, ax = plt.subplots(figsize=(9, 4))
+    for y, law in enumerate(laws[::-1]):
+        for x, n in enumerate(sizes):
+            cell = distances[law, n].dropna().sort_values()
+            ax.add_patch(plt.Rectangle((x, y), 1, 1, color=colors[cell.index[0]], ec="white"))
+            lead = 100 * (1 - cell.iloc[0] / cell.iloc[1])
+            text = f"{cell.index[0]}\n{lead:.1f}% closer\nthan {cell.index[1]}"
+            ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9, color="black")
+    ax.set_xticks(np.arange(len(sizes)) + 0.5, [f"{n / p:g}" for n in sizes])
+    ax.set_yticks(np.arange(len(laws)) + 0.5, [LAWS[law].label for law in laws[::-1]])
+    ax.set(xlim=(0, len(sizes)), ylim=(0, len(laws)), xlabel="labeled rows a column")
+    ax.grid(visible=False)
+    return fig
