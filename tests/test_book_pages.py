@@ -8,7 +8,7 @@ import os
 import pkgutil
 import re
 import runpy
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 
 import matplotlib.pyplot as plt
 import pytest
@@ -94,13 +94,17 @@ def test_names_in_roles_exist():
 # The API page.
 
 
-def test_api_page_covers_every_public_module():
-    modules = re.findall(r"^\.\. automodule:: (\S+)$", PAGES["api"], flags=re.M)
-    classes = re.findall(r"^\.\. autoclass:: (\S+)$", PAGES["api"], flags=re.M)
-    named = {"steinsdr.SteinSDR", "steinsdr.SteinRegressor", "steinsdr.LabeledOnly"}
-    assert set(classes) == named
+def test_api_page_has_a_dozen_names_with_examples_and_internals_every_module():
+    names = re.findall(r"^\.\. auto(?:class|function):: (\S+)$", PAGES["api"], flags=re.M)
+    assert 10 <= len(names) <= 14
+    assert [name for name in names if ">>>" not in resolve(name).__doc__] == []
+    assert {f"steinsdr.{name}" for name in steinsdr.__all__ if name != "__version__"} <= set(names)
+    modules = re.findall(r"^\.\. automodule:: (\S+)$", PAGES["internals"], flags=re.M)
     by_class = {"steinsdr.estimator", "steinsdr.regressor"}
-    assert sorted(modules) == sorted({"steinsdr", *MODULES} - by_class)
+    assert sorted(modules) == sorted({*MODULES} - by_class)
+    left_out = re.findall(r"^   :exclude-members: (.*)$", PAGES["internals"], flags=re.M)
+    elsewhere = {name.rpartition(".")[2] for name in names if name.count(".") > 1}
+    assert elsewhere <= set(", ".join(left_out).split(", ")), "described twice"
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -126,7 +130,8 @@ def test_public_names_exist_and_are_documented(name):
 
 def test_contents_hold_every_written_page_and_the_start_page_leads_to_every_chapter():
     contents = set(toc_pages(yaml.safe_load((ROOT / "_toc.yml").read_text())))
-    assert {f"book/{name}" for name in PAGES} <= contents
+    included = {"decision"}  # a part of other pages
+    assert {f"book/{name}" for name in PAGES} - {f"book/{name}" for name in included} <= contents
     targets = re.findall(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`", PAGES["intro"])
     linked = {os.path.normpath(os.path.join("/book", target)).lstrip("/") for target in targets}
     assert contents - {"book/intro"} <= linked
@@ -141,18 +146,23 @@ def test_files_that_pages_name_exist():
         assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
-def test_launch_buttons_lead_to_notebooks_and_stand_there_alone(monkeypatch):
+def test_buttons_need_an_address_and_lead_to_notebooks_alone(monkeypatch):
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     # The book's root is the repository's: a page's name is the path of its file.
     assert (config["repository"]["branch"], config["repository"]["path_to_book"]) == ("main", "")
     assert not config["launch_buttons"].get("thebe"), "its script is elsewhere"
-    assert "launch_buttons" in config["sphinx"]["config"]["extensions"]
+    assert "buttons" in config["sphinx"]["config"]["extensions"]
     monkeypatch.syspath_prepend(str(BOOK / "_ext"))
-    keep_on_notebooks = importlib.import_module("launch_buttons").keep_on_notebooks
+    extension = importlib.import_module("buttons")
+    for url in ("", "https://example.org/steinsdr"):
+        options = {"repository_url": url, "use_repository_button": True, "launch_buttons": {"a": 1}}
+        extension.only_with_an_address(None, SimpleNamespace(html_theme_options=options))
+        assert options["use_repository_button"] is bool(url)
+        assert options["launch_buttons"] == ({"a": 1} if url else {})
     buttons = [{"label": "launch-buttons"}, {"label": "source-buttons"}]
     for suffix, expected in ((".ipynb", buttons), (".md", buttons[1:]), (None, buttons[1:])):
         context = {"page_source_suffix": suffix, "header_buttons": list(buttons)}
-        keep_on_notebooks(None, "page", "page.html", context, None)
+        extension.keep_on_notebooks(None, "page", "page.html", context, None)
         assert context["header_buttons"] == expected
 
 

@@ -1,5 +1,6 @@
 """The check in a browser: a clean page has no problems, a broken one all of them."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import check_browser
@@ -118,3 +119,8 @@ def test_missing_browser_is_told_and_may_be_required(tmp_path, monkeypatch, caps
 def test_empty_folder_is_no_book(tmp_path):
     with pytest.raises(ValueError, match="no pages"):
         problems(tmp_path, "no-such-browser")
+
+
+def test_vendored_mathjax_is_that_of_version_3_2_2():
+    found = sha256((MATHJAX / "tex-svg-full.js").read_bytes()).hexdigest()
+    assert found == "a4354ff94fd868aea0cc6eaaa79a57fda0588646fc46ee3700a349ee0a11cbe6"

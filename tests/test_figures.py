@@ -16,17 +16,23 @@ def close_figures():
     plt.close("all")
 
 
-@pytest.mark.parametrize("table", ["table1", "table2"])
-def test_tables_show_every_law_and_method(paper_cells, table):
-    fig = figures.plot_table(paper_cells, table)
+def test_distances_show_every_law_and_method_with_ridge_and_chance(paper_cells):
+    some = paper_cells.query("table == 'table1' and method == 'SIR'").assign(method="ridge")
+    fig = figures.plot_distances(paper_cells, some, 2.4)
     assert len(fig.axes) == 4
-    assert all(len(ax.get_lines()) == 10 for ax in fig.axes)
-    points = [c for c in fig.axes[0].collections if len(c.get_offsets()) > 1]
-    for own, paper in zip(fig.axes[0].get_lines(), points, strict=True):
-        np.testing.assert_allclose(own.get_ydata(), paper.get_offsets()[:, 1])
-    styles = [(line.get_linestyle(), line.get_marker()) for line in fig.legends[0].get_lines()]
-    assert len(set(styles)) == 10, "methods can be told apart without colour"
-    assert styles == [figures.METHOD_STYLES[t.get_text()] for t in fig.legends[0].get_texts()]
+    assert all(len(ax.get_lines()) == 12 for ax in fig.axes), "ten methods, ridge and chance"
+    named = [text.get_text() for text in fig.legends[0].get_texts()]
+    assert {"ridge", "chance", "others", "TRE-sup"} <= set(named)
+    lines = {line.get_label(): line for line in fig.axes[0].get_lines()}
+    np.testing.assert_allclose(lines["ridge"].get_ydata(), lines["SIR"].get_ydata())
+    assert len(fig.axes[0].collections) == 4, "the paper's means of the named methods"
+
+
+def test_ranks_show_the_mean_of_every_setting():
+    rows = pd.DataFrame({"law": "ar1", "r": [1, 1, 3], "method": "SIR", "rank": [1, 2, 5]})
+    rows = pd.concat([rows, rows.assign(law="isotropic")])
+    fig = figures.plot_ranks(rows)
+    assert [[text.get_text() for text in ax.texts] for ax in fig.axes] == [["1.5", "5.0"]] * 2
 
 
 def test_agreement_outlines_what_differs(paper_cells):
@@ -48,8 +54,8 @@ def test_table_3(paper_cells):
     np.testing.assert_allclose(
         fig.axes[0].lines[0].get_ydata(), part[part["method"] == "SIR"]["mean"]
     )
-    # csOPG and KSIR are the ones above the upper edge, an arrow each.
-    assert len(fig.axes[0].texts) == (part["mean"] > 0.9).sum() > 0
+    named = part["method"].isin(["SIR", "TRE-sup", "TRE-full", "NN-split"])
+    assert len(fig.axes[0].texts) == (named & (part["mean"] > 0.85)).sum() > 0
 
 
 def test_bibiplot_shows_cells_and_names(rng):
@@ -62,13 +68,15 @@ def test_bibiplot_shows_cells_and_names(rng):
     assert [len(ax.collections[0].get_offsets()) for ax in (left, right)] == [40, 40]
     correlations = np.corrcoef(values.T, latent[0][:, [0, 2]].T)[:20, 20:]
     longest = np.argsort(-np.linalg.norm(correlations, axis=1))[:15]
-    assert {text.get_text() for text in left.texts} == {f"g{j}" for j in longest}
+    assert {text.get_text() for text in left.texts if not text.get_gid()} == {
+        f"g{j}" for j in longest
+    }
     np.testing.assert_allclose(
         [line.get_xydata()[1] / 3 for line in left.lines[:15]], correlations[longest], atol=1e-12
     )
-    assert {text.get_text() for text in right.texts} == set("abcd")
+    assert {text.get_text() for text in right.texts if not text.get_gid()} == set("abcd")
     assert left.get_ylabel() == "component 3"
-    assert {text.get_text() for text in fig.legends[0].get_texts()} == {"IT", "Pvalb"}
+    assert {text.get_text() for text in left.texts if text.get_gid()} == {"IT", "Pvalb"}
     fig = figures.plot_overlays(latent[0], ephys, 2 * ephys, ["b", "a"])
     assert len(fig.axes) == 5, "two by two panels and a colour bar"
     np.testing.assert_array_equal(fig.axes[2].collections[0].get_array(), 2 * ephys["b"])

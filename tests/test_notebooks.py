@@ -21,13 +21,12 @@ from packaging.requirements import Requirement
 
 from steinsdr.__main__ import main
 from steinsdr.paper.notebook import (
-    REPOSITORY,
-    SETUP,
     _still_good,
     fits,
     glue,
     notebook_parameters,
     read_profile,
+    setup_source,
 )
 
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
@@ -69,10 +68,10 @@ def code_problems(trees):
 def contract_violations(notebook):
     """Sentences, one for each way in which a notebook breaks the contract."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    setup = [(cell.source == SETUP, "remove-cell" in tags(cell)) for cell in code[:1]]
-    if setup != [(True, True)] or sum("steinsdr-book" in cell.source for cell in code) != 1:
-        yield "its first code cell is not the setup: make notebooks"
-    own = code[1:]  # the setup is the same everywhere and does not count
+    setup = setup_source(ROOT / "notebooks")
+    if [c.source for c in code if c.get("id") == "setup"] != ([setup] if setup else []):
+        yield "its setup is not that of the project's address: make notebooks"
+    own = [cell for cell in code if cell.get("id") != "setup"]  # the same everywhere
     lines = sum(bool(line.strip()) for cell in own for line in cell.source.splitlines())
     if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
         yield "it was not executed from top to bottom in a fresh kernel"
@@ -120,11 +119,10 @@ def test_contract_is_broken_by_a_bad_notebook():
     rest = [new_code_cell("n") for _ in range(MAX_CELLS)]
     notebook = new_notebook(cells=[new_markdown_cell("$\\bs(x)$"), parameters, code, *rest])
     assert list(contract_violations(notebook)) == [
-        "its first code cell is not the setup: make notebooks",
         "it was not executed from top to bottom in a fresh kernel",
         "it stores an error",
-        "it has 26 code cells, more than 25",
-        "it has 185 lines of code, more than 150",
+        "it has 27 code cells, more than 25",
+        "it has 186 lines of code, more than 150",
         "it defines 4 functions, more than 3",
         "long has more than 12 lines: it belongs in the package",
         "it defines the class C, which belongs in the package",
@@ -139,6 +137,7 @@ def test_contract_is_broken_by_a_bad_notebook():
 
 
 OUT = Path("_build", "batch", "tiny")
+ADDRESS = "https://example.org/steinsdr"
 
 
 def write_notebook(stem, *sources):
@@ -180,8 +179,11 @@ def test_execution_in_place_renews_the_setup_and_stores_no_times(folder):
     before.cells.insert(0, new_code_cell("# old", id="setup", execution_count=1))
     nbformat.write(before, path)
     assert main(["notebooks", "--only", "good"]) == 0
+    assert [c.execution_count for c in nbformat.read(path, as_version=4).cells] == [1, 2, 3]
+    Path("_config.yml").write_text(f"repository: {{url: {ADDRESS}}}")
+    assert main(["notebooks", "--only", "good"]) == 0
     setup, *_, last = cells = nbformat.read(path, as_version=4).cells
-    assert (setup.source, setup.metadata.tags) == (SETUP, ["remove-cell"])
+    assert (setup.source, setup.metadata.tags) == (setup_source(path.parent), ["remove-cell"])
     assert [cell.execution_count for cell in cells] == [1, 2, 3, 4]
     assert not any("execution" in cell.metadata for cell in cells)
     assert last.outputs[0].text == f"3 ['a'] 0.5 {folder}/notebooks\n"
@@ -294,18 +296,20 @@ def test_setup_fetches_and_installs_what_is_missing_and_else_does_nothing(monkey
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(subprocess, "run", fake_run)
-    exec(SETUP, {})
+    Path("_config.yml").write_text(f"repository: {{url: {ADDRESS}}}")
+    setup = setup_source(tmp_path / "notebooks")
+    exec(setup, {})
     assert (ran, Path.cwd()) == ([], tmp_path), "the package is here"
     with monkeypatch.context() as patch:
         patch.setattr(importlib.util, "find_spec", lambda name: None)
-        exec(SETUP, {})
+        exec(setup, {})
     assert ran == [
-        ["git", "clone", "--depth", "1", REPOSITORY, "steinsdr-book"],
+        ["git", "clone", "--depth", "1", ADDRESS, "steinsdr-book"],
         [sys.executable, "-m", "pip", "install", "-q", "./steinsdr-book[paper]"],
     ]
     assert Path.cwd() == tmp_path / "steinsdr-book" / "notebooks"
     monkeypatch.chdir(tmp_path)
-    exec(SETUP, {})
+    exec(setup, {})
     assert len(ran) == 2, "installed, the kernel restarted"
     assert Path.cwd() == tmp_path / "steinsdr-book" / "notebooks"
 

@@ -19,7 +19,6 @@ from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper, verdict_co
 from steinsdr.paper.simulations import TABLE1
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
-STYLES = (ROOT / "book" / "_static" / "custom.css").read_text()
 
 
 def soup(html):
@@ -50,21 +49,33 @@ def test_counts_add_up(cells):
     assert counts.loc["SIR", ("Table 9", "differs")] == 0
 
 
-def test_html_has_every_cell_once_and_the_choices_of_the_style_sheet(cells):
+def test_html_has_every_cell_once_with_its_anchor_and_the_choices(cells):
     page = soup(pages.ledger_html(cells))
     titles = [summary.get_text() for summary in page.select("summary")]
     assert titles[0] == "Table 1: 2 cells, 1 agrees, 1 missing"
     assert len(titles) == 3
     rows = page.select("tbody tr")
-    assert Counter(row["class"][0] for row in rows) == Counter(cells["verdict"])
+    assert Counter(row["data-verdict"] for row in rows) == Counter(cells["verdict"])
+    assert [row["id"] for row in rows][:2] == ["table1-ar1-n-50-SIR", "table1-ar1-n-50-MLP"]
     assert [row.td.get_text() for row in rows] == list(cells["cell"])
     assert len({len(row.select("td")) for row in rows} | {len(page.select("thead")[0]("th"))}) == 1
     shown = [entry.get_text() for entry in rows[1].select("td")]
     assert shown[3] == shown[5] == ""  # nothing computed, nothing shown
     assert rows[2].select("td")[5].get_text() == "−∞"
-    assert [choice["value"] for choice in page.select("input")] == ["all", *pages.MARKS]
-    for verdict in pages.MARKS:
-        assert f'.ledger:has(input[value="{verdict}"]:checked) tbody tr:not(.{verdict})' in STYLES
+    assert [option.get_text() for option in page.select("[name=verdict] option")] == [
+        *("all", *pages.MARKS)
+    ]
+
+
+def test_entries_have_the_rows_behind_the_stored_ledger():
+    ledger = Ledger.build(RESULTS, PAPER)
+    entries = pages.ledger_entries(ledger, pd.read_csv(RESULTS / "differences.csv"))
+    found = [entry for part in entries.values() for entry in part]
+    assert len({entry["id"] for entry in found}) == len(found) == len(ledger.cells)
+    for entry, mean in zip(found, ledger.cells["mean"], strict=True):
+        values = [value for value in entry["values"] if value is not None]
+        assert np.mean(values) == pytest.approx(mean, abs=1e-4)
+    assert found[0]["command"].startswith("steinsdr replay table1 --law ")
 
 
 def test_folded_table_escapes_and_names(cells):
@@ -88,10 +99,12 @@ def test_differences_share_their_note(cells):
     assert pages.differences_html(twice.head(0)) == "<p>None.</p>"
 
 
-def entries(html):
-    """Rows of a printed table by method."""
-    rows = soup(html).select("tbody tr")
-    return {row.th.get_text(): [entry.decode_contents() for entry in row("td")] for row in rows}
+def entries(html, source="ours"):
+    """Entries of a printed table by method."""
+    page = soup(html)
+    names = [row.th.get_text() for row in page.select("tr.ours")]
+    rows = [row("td")[1:] for row in page.select(f"tr.{source}")]
+    return dict(zip(names, rows, strict=True))
 
 
 def test_printed_tables_mark_agreement():
@@ -104,17 +117,28 @@ def test_printed_tables_mark_agreement():
     few = (whole["method"] == "NN-full") & whole["n"].isin([50, 100])
     whole.loc[few, "reps"] = 3
     whole.loc[(whole["method"] == "SIR") & (whole["n"] == 50), "verdict"] = "missing"
-    table1 = entries(pages.printed_html(whole, "table1", law="ar1"))
+    whole["cell"] = whole["law"] + " n=" + whole["n"].astype("Int64").astype(str)
+    whole["cell"] = whole["cell"].fillna("train_ratio=0.8")
+    html = pages.printed_html(whole, "table1", law="ar1")
+    table1, paper = entries(html), entries(html, "paper")
     assert len(table1) == 10
-    assert {len(row) for row in table1.values()} == {5}
-    assert table1["TRE-sup"][0] == "1.834 (0.079) ✓<br/><small>1.834 (0.079)</small>"
-    assert [" (✓)<" in entry for entry in table1["NN-full"]] == [True, True, False, False, False]
-    assert table1["SIR"][0].startswith("– ·<br/><small>")
-    assert (table1["TRE-sup"][-1], table1["NN-full"][-1]) == ("100", "3–100")
+    assert {len(row) for row in [*table1.values(), *paper.values()]} == {5}
+    assert table1["TRE-sup"][0].get_text() == "1.834 (0.079) ✓"
+    assert paper["TRE-sup"][0].get_text() == "1.834 (0.079)"
+    target = table1["TRE-sup"][0].a["href"]
+    assert target == "../book/ledger.html#" + pages.entry_id("table1", "ar1 n=50", "TRE-sup")
+    few = [entry.get_text().endswith("(✓)") for entry in table1["NN-full"]]
+    assert few == [True, True, False, False, False]
+    assert table1["SIR"][0].get_text() == "– ·"
+    assert (table1["TRE-sup"][-1].string, table1["NN-full"][-1].string) == ("100", "3–100")
+    bold = whole.query("table == 'table1' and law == 'ar1'")["bold"].sum()
+    assert len(soup(html).select("tr.paper b")) == bold > 0
     html = pages.printed_html(whole, "table3", train_ratio=0.8)
     heads = [head.get_text() for head in soup(html).select("thead th") if head.get_text()]
-    assert heads == ["γ = 0.1", "γ = 0.3", "γ = 0.5", *["rank", "MSE", "at 10"] * 3, "parts"]
-    assert entries(html)["MLP"][0] == "12.0 ✓<br/><small>12.0</small>"
+    parts = [*["rank", "MSE", "MSE at 10"] * 3, "partitions"]
+    assert heads == ["method", "γ = 0.1", "γ = 0.3", "γ = 0.5", *parts]
+    assert entries(html)["MLP"][0].get_text() == "12.0 ✓"
+    assert "train ratio 0.8" in soup(html).caption.get_text()
     assert {len(row) for row in entries(html).values()} == {10}
     with pytest.raises(ValueError, match="law is 'normal'; expected one of"):
         pages.printed_html(whole, "table1", law="normal")
@@ -135,9 +159,9 @@ def test_claims_are_escaped_coloured_and_linked():
     assert "1 &lt; 2" in page
     assert r's &amp; <span class="math notranslate nohighlight">\(u &lt; v\)</span>' in page
     (shown,) = soup(page).select("tbody tr")
-    assert shown["class"] == ["open-statement_true", "open-proof_valid"]
-    assert [one["class"] for one in shown.select("b")] == [
-        ["answer", a] for a in ("in-part", "no", "yes")
+    assert [shown[f"data-{question}"] for question in QUESTIONS] == list(answers)
+    assert [one["class"][1] for one in shown.select("b")] == [
+        answer.replace(" ", "-") for answer in answers
     ]
     assert "survives" not in page
     with pytest.raises(ValueError, match=r"kinds has \['lemmas'\]; the table has \['lemma'\]"):
@@ -154,26 +178,21 @@ def test_page_shows_every_claim_with_name_and_chapter():
     names = [row.strong.get_text() for row in rows]
     assert names[:2] == ["Lemma 1.", "Lemma 2."]
     assert not any(set(name) & set(":/_") for name in names)
+    assumptions = [name for name in names if name.startswith("Assumption")]
+    assert assumptions == [f"Assumption {k}." for k in range(1, 5)]
     links = {link["href"].partition("#")[0]: link.get_text() for link in soup(html).select("a")}
-    assert links["../notebooks/15_appendix.html"] == json.loads(
-        (ROOT / "notebooks" / "15_appendix.ipynb").read_text()
+    assert links["../notebooks/17_appendix.html"] == json.loads(
+        (ROOT / "notebooks" / "17_appendix.ipynb").read_text()
     )["cells"][0]["source"][0].strip("# \n")
 
 
-@pytest.mark.parametrize(
-    ("page", "values"),
-    [("claims", list(QUESTIONS)), ("errata", ["breaks-a-result", "breaks-a-proof", "slips"])],
-)
-def test_choices_of_a_page_have_their_rules(page, values):
-    text = (ROOT / "book" / f"{page}.md").read_text()
-    choices = soup("".join(re.findall(r"```{raw} html\n(.*?)```", text, flags=re.S)))
-    assert [choice["value"] for choice in choices.select("input")] == ["all", *values]
-    assert choices.select("input")[0].has_attr("checked")
-    rules = re.findall(r':has\(input\[value="([\w-]+)"\]:checked\)', STYLES)
-    assert set(values) <= set(rules)
-    if page == "errata":
-        heads = re.findall(r"^## (.*)$", text, flags=re.M)
-        assert [head.lower().replace(" ", "-") for head in heads] == values
+def test_choices_of_the_errata_are_its_parts():
+    text = (ROOT / "book" / "errata.md").read_text()
+    choices = soup(re.findall(r"```{raw} html\n(.*?)```", text, flags=re.S)[0])
+    heads = re.findall(r"^## (.*)$", text, flags=re.M)
+    parts = [head.lower().replace(" ", "-") for head in heads]
+    assert [option["value"] for option in choices.select("option")] == ["", *parts]
+    assert choices.form["data-rows"] == ", ".join(f"#{part}" for part in parts)
 
 
 # What was computed.

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from steinsdr import SteinSDR
 from steinsdr.baselines import SIR, RidgeDirections
-from steinsdr.plotting import METHOD_COLORS, plot_alignment, plot_spectrum, use_style
+from steinsdr.plotting import METHOD_COLORS, use_style
 from steinsdr.scores import TikhonovScore
 from steinsdr.simulation import simulate
 from steinsdr.subspace import chance_distance, procrustes_distance
@@ -16,51 +16,47 @@ from steinsdr.subspace import chance_distance, procrustes_distance
 SIZES = [50, 100, 300, 500]  # those of Table 1, with its regularization
 REPETITIONS = 10
 METHODS = {
-    "SteinSDR": lambda n: SteinSDR(3),
+    "SIR, projective": lambda n: SIR(3, slicing="projective", random_state=0),
     "the paper's estimator": lambda n: SteinSDR.paper(
         3, score_estimator=TikhonovScore(1e-5 if n >= 500 else 1e-4)
     ),
-    "sliced inverse regression": lambda n: SIR(3),
-    "the same, projective": lambda n: SIR(3, slicing="projective", random_state=0),
     "ridge regression": lambda n: RidgeDirections(3),
+    "SteinSDR": lambda n: SteinSDR(3),
 }
 STYLES = {
-    "SteinSDR": (METHOD_COLORS["TRE-sup"], "o-"),
+    "SIR, projective": (METHOD_COLORS["SIR"], "o--"),
     "the paper's estimator": (METHOD_COLORS["TRE-sup"], "o--"),
-    "sliced inverse regression": (METHOD_COLORS["SIR"], "o-"),
-    "the same, projective": (METHOD_COLORS["SIR"], "o--"),
-    "ridge regression": ("0.2", "o--"),
+    "ridge regression": ("0.4", "o--"),
+    "SteinSDR": (METHOD_COLORS["TRE-sup"], "o-"),
 }
 
 
 def draw() -> Figure:
-    """Fit and draw."""
+    """Fit and draw the distances to the truth, each curve with its name at the right."""
     use_style()
-    data = simulate("ar1", 500, seed=43)
-    sdr = SteinSDR(random_state=0).fit(data.X, data.Y)
-    fig, axes = plt.subplots(1, 3, figsize=(13, 3.9))
-    plot_spectrum(sdr.rank_, axes[0]).set_title("How many directions?")
-    plot_alignment(sdr.components_[:3], data.B, axes[1]).set_title("Which directions?")
+    fig, ax = plt.subplots(figsize=(11, 5), layout="constrained")
+    ends = {}
     for name, make in METHODS.items():
         distances = [
             [
                 procrustes_distance(make(n).fit(d.X, d.Y).components_.T, d.B)
-                for d in (simulate("ar1", n, seed=42 + k) for k in range(REPETITIONS))
+                for d in (simulate("lognormal", n, seed=42 + k) for k in range(REPETITIONS))
             ]
             for n in SIZES
         ]
-        mean, sd = np.mean(distances, axis=1), np.std(distances, axis=1)
+        mean, error = np.mean(distances, axis=1), np.std(distances, axis=1) / REPETITIONS**0.5
         color, style = STYLES[name]
-        axes[2].plot(SIZES, mean, style, color=color, label=name)
-        if style == "o-":
-            axes[2].fill_between(SIZES, mean - sd, mean + sd, color=color, alpha=0.2, lw=0)
+        ax.errorbar(SIZES, mean, error, fmt=style, color=color, lw=2.5 if style == "o-" else 1.5)
+        ends[name] = mean[-1]
     chance, _ = chance_distance(100, 3, rng=np.random.default_rng(0))
-    axes[2].axhline(chance, color="0.5", ls=":", label="chance")
-    axes[2].set(
-        xlabel="labeled observations", xticks=SIZES, ylabel="distance to the truth", ylim=(0, None)
-    )
-    axes[2].set_title("How close?")
-    axes[2].legend(frameon=False, fontsize="small")
+    ax.axhline(chance, color="0.5", ls=":")
+    ax.annotate("a random guess", (SIZES[0], chance), (0, 4), textcoords="offset points")
+    height = -np.inf
+    for name in sorted(ends, key=ends.__getitem__):  # names that would overlap move apart
+        height = max(ends[name], height + 0.11)
+        ax.text(SIZES[-1] + 12, height, name, color=STYLES[name][0], va="center")
+    ax.set(xlabel="labeled observations", ylabel="distance to the truth", xticks=SIZES)
+    ax.set(xlim=(20, 660), ylim=(0.9, chance + 0.15))
     return fig
 
 

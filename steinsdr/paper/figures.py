@@ -13,20 +13,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from ..plotting import METHOD_COLORS
+from ..plotting import METHOD_COLORS, REFERENCE_COLORS
 from ..simulation import LAWS
-from .ledger import SCANT
+from .ledger import SCANT, readable
 
 __all__ = [
     "FAMILY_COLORS",
     "METHOD_STYLES",
     "plot_agreement",
     "plot_bibiplot",
+    "plot_distances",
     "plot_errors",
     "plot_overlays",
-    "plot_table",
+    "plot_ranks",
 ]
 
 FAMILY_COLORS: dict[str, str] = {
@@ -40,7 +42,7 @@ FAMILY_COLORS: dict[str, str] = {
     "NP": "#5ad1d8",
     "CT": "#3f8fd2",
 }
-"""One colour per transcriptomic family: interneurons red to violet, the others green to blue."""
+"""One color per transcriptomic family: interneurons red to violet, the others green to blue."""
 
 METHOD_STYLES: dict[str, tuple[str, str]] = {
     "TRE-sup": ("-", "o"),
@@ -56,62 +58,83 @@ METHOD_STYLES: dict[str, tuple[str, str]] = {
 }
 """Line and marker per method: the line tells the family, the marker which of it."""
 
-# References that the paper does not compare with.
-_REFERENCE_COLORS = {"ridge": "black", "PCA+network": "#8b1a1a"}
+# The methods that figures name; the others stay in the background.
+_NAMED = ("TRE-sup", "TRE-full", "NN-split", "SIR")
 
 
-# Tables 1 and 2: our means as lines, the paper's as open markers.
+# Tables 1 and 2.
 
 
-def plot_table(cells: pd.DataFrame, table: str) -> Figure:
-    """Draw a table: a panel per law, a line per method, the paper's means as open markers.
+def plot_distances(cells: pd.DataFrame, extras: pd.DataFrame, chance: float) -> Figure:
+    """Draw Table 1: a panel per law, a line per method, ridge regression and chance.
 
-    Table 1 has bands of one standard deviation. The errors of Table 2, of which some are ten times
-    others, stand on a square-root axis, without bands.
+    Five methods are named and have the paper's means as open markers; the other methods of the
+    paper are grey.
 
     Parameters
     ----------
-    cells : DataFrame
-        ``Ledger.cells``.
-    table : {"table1", "table2"}
-        Distance against n, or rank error against r.
+    cells, extras : DataFrame
+        Of :class:`steinsdr.paper.ledger.Ledger`.
+    chance : float
+        Mean distance of two random subspaces.
     """
-    part = cells[cells["table"] == table]
-    axis = "n" if table == "table1" else "r"
-    fig, axes = plt.subplots(2, 2, figsize=(9.5, 9), sharex=True, sharey=True)
+    part, others = (frame[frame["table"] == "table1"] for frame in (cells, extras))
+    fig, axes = plt.subplots(2, 2, figsize=(9, 8.4), sharex=True, sharey=True)
     for ax, (law, of_law) in zip(axes.flat, part.groupby("law", sort=False), strict=True):
+        ax.axhline(chance, color=REFERENCE_COLORS["chance"], ls=":", lw=1.6, label="chance")
         for method, line in of_law.groupby("method", sort=False):
-            band = line["sd"] if table == "table1" else None
-            _draw_method(ax, str(method), line, axis, band, alpha=0.12)
-        ax.set(title=LAWS[str(law)].label, xticks=sorted(set(part[axis].astype(int))))
-    for ax in axes[1]:
-        ax.set(xlabel="labeled observations" if table == "table1" else "true dimension r")
-    for ax in axes[:, 0]:
-        ax.set(ylabel="Procrustes distance" if table == "table1" else "error of the selected rank")
-    if table == "table2":
-        axes[0, 0].set_yscale("function", functions=(np.sqrt, np.square))
-        axes[0, 0].set(yticks=[0, 0.1, 0.5, 1, 2, 4, 6, 9], ylim=(0, None))
-    handles = axes[0, 0].get_legend_handles_labels()[0]
-    fig.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, handlelength=3)
+            _draw_method(ax, str(method), line, "n")
+        ridge = others[(others["method"] == "ridge") & (others["law"] == law)].sort_values("n")
+        ax.plot(ridge["n"], ridge["mean"], color=REFERENCE_COLORS["ridge"], lw=2.2, label="ridge")
+        ax.set(title=LAWS[str(law)].label, xticks=sorted(set(part["n"].astype(int))))
+    fig.supxlabel("labeled observations n")
+    fig.supylabel("mean Procrustes distance to the true subspace")
+    _share_legend(fig, axes[0, 0])
     return fig
 
 
-def _draw_method(
-    ax: Axes, method: str, line: pd.DataFrame, axis: str, band: pd.Series | None, alpha: float
-) -> None:
-    """Draw our means with a band around them, and the paper's means as open markers.
+def _draw_method(ax: Axes, method: str, line: pd.DataFrame, axis: str) -> None:
+    """Draw our means, and for named methods the paper's as open markers; others are grey."""
+    named = method in _NAMED
+    style, marker = METHOD_STYLES[method]
+    color = METHOD_COLORS[method] if named else "0.78"
+    x = line[axis].to_numpy(float)
+    look: dict[str, Any] = {"color": color, "ls": style, "lw": 1.9 if named else 1.0}
+    look |= {"label": method if named else "_other", "zorder": 2.5 if named else 1.5}
+    ax.plot(x, line["mean"], marker=marker, markerfacecolor="white", markevery=[], **look)
+    if named:
+        shape: dict[str, Any] = {"marker": marker, "s": 34, "lw": 1.3, "zorder": 3}
+        ax.scatter(x, line["paper_mean"], facecolor="white", edgecolor=color, **shape)
 
-    The line's own markers show in the legend alone.
+
+def _share_legend(fig: Figure, ax: Axes) -> None:
+    """Put one legend under the panels, with a line for the methods in grey."""
+    handles = [*ax.get_legend_handles_labels()[0], Line2D([], [], color="0.78", label="others")]
+    fig.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=3)
+
+
+def plot_ranks(rows: pd.DataFrame) -> Figure:
+    """Draw Table 2 as a heat map of the mean selected rank: methods by law and true rank.
+
+    The color is the difference to the truth: white is right, red too many, blue too few.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Stored rows of Table 2.
     """
-    color, (style, marker) = METHOD_COLORS[method], METHOD_STYLES[method]
-    x, mean = line[axis].to_numpy(float), line["mean"].to_numpy(float)
-    look: dict[str, Any] = {"color": color, "ls": style, "lw": 1.8, "label": method}
-    ax.plot(x, mean, marker=marker, markerfacecolor="white", markevery=[], **look)
-    if band is not None:
-        half = band.to_numpy(float)
-        ax.fill_between(x, mean - half, mean + half, color=color, alpha=alpha, lw=0)
-    shape: dict[str, Any] = {"marker": marker, "s": 34, "lw": 1.3, "zorder": 3}
-    ax.scatter(x, line["paper_mean"], facecolor="white", edgecolor=color, **shape)
+    wide = rows.pivot_table("rank", "method", ["law", "r"])
+    laws = [law for law in LAWS if law in set(rows["law"])]
+    wide = wide.loc[[m for m in METHOD_STYLES if m in wide.index], laws]
+    fig, axes = plt.subplots(1, len(laws), figsize=(9, 4.8), sharey=True)
+    for ax, law in zip(axes, laws, strict=True):
+        part = wide[law]
+        off = part - part.columns.to_numpy(float)
+        look: dict[str, Any] = {"vmin": -4, "vmax": 4, "cmap": "vlag", "cbar": False}
+        sns.heatmap(off, annot=part, fmt=".1f", linewidths=0.5, ax=ax, **look)
+        ax.set(xlabel="true r", ylabel="")
+        ax.set_title(LAWS[law].label, fontsize="medium")
+    return fig
 
 
 def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
@@ -144,7 +167,7 @@ def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
     for i, j in np.argwhere(verdict.to_numpy() != "agrees"):
         hatch = "///" if verdict.iloc[i, j] == "missing" else None
         ax.add_patch(plt.Rectangle((j, i), 1, 1, fill=False, ec="0.1", lw=2, hatch=hatch))
-    ax.set(xlabel="", ylabel="")
+    ax.set(xlabel="", ylabel="", xticklabels=[readable(name) for name in columns])
     ax.tick_params(axis="x", rotation=60)
     ax.tick_params(axis="both", labelsize=12)
     return fig
@@ -156,42 +179,38 @@ def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
 def plot_errors(cells: pd.DataFrame, extras: pd.DataFrame) -> Figure:
     """Draw the test error at the selected rank against the labeled share, a panel per train ratio.
 
-    Lines are ours with a band of one standard error of the mean, open markers the paper's means,
-    dotted lines ridge regression and the network on principal components. An arrow at the upper
-    edge marks what lies above it.
+    As in :func:`plot_distances` four methods are named. Ridge regression is a solid black line,
+    the network on principal components a dashed one. An arrow marks a named method above the edge.
 
     Parameters
     ----------
     cells, extras : DataFrame
         Of :class:`steinsdr.paper.ledger.Ledger`.
     """
-    limit = 0.9
+    limit = 0.85
     part, others = (
         frame[(frame["table"] == "table3") & (frame["measure"] == "mse_rhat")]
         for frame in (cells, extras)
     )
-    methods = list(dict.fromkeys(part["method"]))
     ratios = sorted(set(part["train_ratio"]))
-    fig, axes = plt.subplots(1, len(ratios), figsize=(10, 5.8), sharey=True)
+    fig, axes = plt.subplots(1, len(ratios), figsize=(9, 5.4), sharey=True)
     for ax, ratio in zip(axes, ratios, strict=True):
-        for method in methods:
-            line = part[(part["method"] == method) & (part["train_ratio"] == ratio)]
-            error = line["sd"] / np.sqrt(np.maximum(line["reps"], 1))
-            _draw_method(ax, method, line, "gamma", error, alpha=0.15)
-            above = np.fmax(line["mean"], line["paper_mean"]) > limit
-            arrow = {"arrowstyle": "->", "color": METHOD_COLORS[method]}
+        for method, line in part[part["train_ratio"] == ratio].groupby("method", sort=False):
+            _draw_method(ax, str(method), line, "gamma")
+            above = line["mean"].gt(limit) & line["method"].isin(_NAMED)
+            arrow = {"arrowstyle": "->", "color": METHOD_COLORS[str(method)]}
             for gamma in line.loc[above, "gamma"]:
                 ax.annotate("", (gamma, limit), (gamma, limit - 0.03), arrowprops=arrow)
-        for name, color in _REFERENCE_COLORS.items():
+        for name, style in {"ridge": "-", "PCA+network": "--"}.items():
             line = others[(others["method"] == name) & (others["train_ratio"] == ratio)]
             line = line.sort_values("gamma")
-            ax.plot(line["gamma"], line["mean"], color=color, ls=":", lw=2.6, label=name)
-        shares = sorted(set(part["gamma"]))
-        ax.set(title=f"train ratio {ratio:g}", xlabel="labeled share γ", xticks=shares)
+            look: dict[str, Any] = {"color": REFERENCE_COLORS[name], "ls": style, "lw": 2.2}
+            ax.plot(line["gamma"], line["mean"], label=name, **look)
+        ax.set(title=f"train ratio {ratio:g}", xlabel="labeled share γ")
+        ax.set(xticks=sorted(set(part["gamma"])))
     floor = 0.95 * np.nanmin([*part["mean"], *part["paper_mean"], *others["mean"]])
-    axes[0].set(ylabel="test MSE", ylim=(floor, limit))
-    handles = axes[0].get_legend_handles_labels()[0]
-    fig.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, handlelength=3)
+    axes[0].set(ylabel="test MSE (variance of a property is 1)", ylim=(floor, limit))
+    _share_legend(fig, axes[0])
     return fig
 
 
@@ -222,7 +241,7 @@ def plot_bibiplot(
     components : pair of int
         Which latent variables, from 1.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5.6))
+    figure, axes = plt.subplots(2, 1, figsize=(7.6, 12))
     titles = ("Gene expression", "Electrophysiology")
     for ax, values, scores, title in zip(axes, (genes, ephys), latent, titles, strict=True):
         shown = scores[:, [k - 1 for k in components]]
@@ -233,12 +252,11 @@ def plot_bibiplot(
         )
         ax.set(xlabel=f"component {components[0]}", ylabel=f"component {components[1]}")
         ax.set_title(title)
-    handles = [
-        Line2D([], [], marker="o", ls="", ms=5, color=color, label=family)
-        for family, color in FAMILY_COLORS.items()
-        if family in set(families)
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+        for family in sorted(set(families) & set(FAMILY_COLORS)):
+            place = np.median(shown[np.array(families) == family], axis=0)
+            look: dict[str, Any] = {"weight": "bold", "ha": "center", "zorder": 5}
+            text = ax.text(*place, family, color=FAMILY_COLORS[family], gid="family", **look)
+            text.set_path_effects([withStroke(linewidth=3, foreground="white")])
     return figure
 
 
@@ -264,7 +282,7 @@ def _draw_biplot(
 
 def _place_names(ax: Axes, ends: NDArray, names: list[str]) -> None:
     """Write the names outside the circle's lines, left and right, without overlap."""
-    step = 2.4 * _RADIUS / 26  # the height of a small line of text
+    step = 2.4 * _RADIUS / 24  # the height of a small line of text
     for side in (-1, 1):
         members = [i for i in range(len(names)) if (ends[i, 0] >= 0) == (side > 0)]
         members.sort(key=lambda i: ends[i, 1])
@@ -276,13 +294,13 @@ def _place_names(ax: Axes, ends: NDArray, names: list[str]) -> None:
             x = side * 1.04 * _RADIUS
             ax.plot([ends[i, 0], x], [ends[i, 1], y], color="0.6", lw=0.4)
             align = "left" if side > 0 else "right"
-            ax.text(x, y, names[i], fontsize="x-small", ha=align, va="center", clip_on=False)
+            ax.text(x, y, names[i], fontsize="small", ha=align, va="center", clip_on=False)
 
 
 def plot_overlays(
     latent: NDArray, measured: pd.DataFrame, predicted: pd.DataFrame, names: Sequence[str]
 ) -> Figure:
-    """Draw the cells in two latent dimensions, coloured by a property: measured and predicted.
+    """Draw the cells in two latent dimensions, colored by a property: measured and predicted.
 
     Parameters
     ----------

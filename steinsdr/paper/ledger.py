@@ -9,6 +9,7 @@ other on the data sets or partitions that they share.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -39,6 +40,7 @@ __all__ = [
     "paired_differences",
     "pooled_differences",
     "rankings",
+    "readable",
     "summarize",
     "title_of",
     "verdict_counts",
@@ -306,6 +308,30 @@ def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
     rounding = merged["measure"].map(LAYOUTS[table].measures)
     judged = map(compare_means, *figures.T, repetitions, rounding)
     return merged.assign(**pd.DataFrame(judged, merged.index, ["z", "verdict"]))
+
+
+_WORDS = {
+    **{name: law.label + "," for name, law in LAWS.items()},
+    **{
+        "rank": "selected rank",
+        "mse_rhat": "MSE at the selected rank",
+        "mse_r10": "MSE at rank 10",
+    },
+}
+
+
+def readable(cell: str) -> str:
+    """Return a cell's name in words.
+
+    Examples
+    --------
+    >>> readable("ar1 n=50"), readable("train_ratio=0.6 gamma=0.1 mse_r10")
+    ('AR(1) Gaussian, n = 50', 'train ratio 0.6, γ = 0.1, MSE at rank 10')
+    """
+    words = [_WORDS.get(word, word) for word in cell.split()]
+    text = " ".join(words).replace("train_ratio=", "train ratio ").replace(" gamma=", ", γ = ")
+    text = re.sub(r"\b([nr])=", r"\1 = ", text)
+    return re.sub(r"(γ = \S+) ", r"\1, ", text)
 
 
 def title_of(table: str) -> str:

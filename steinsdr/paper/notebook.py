@@ -1,14 +1,15 @@
 """Notebooks: numbers for the book's prose, execution in place, and batches with other parameters.
 
-:func:`execute` leaves a notebook as it is committed: executed, without times, and with the cell
-that lets it run on Colab. :func:`run_batch` executes copies with the parameters of a profile,
-``notebooks/parameters/<profile>.yml``.
+:func:`execute` leaves a notebook as it is committed: executed, without times, and, if the project
+has a public address, with the cell that lets it run on Colab. :func:`run_batch` executes copies
+with the parameters of a profile, ``notebooks/parameters/<profile>.yml``.
 """
 
 from __future__ import annotations
 
 import ast
 import csv
+import io
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -17,9 +18,9 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
+from .store import atomic_write
+
 __all__ = [
-    "REPOSITORY",
-    "SETUP",
     "execute",
     "find_notebooks",
     "fits",
@@ -27,14 +28,13 @@ __all__ = [
     "notebook_parameters",
     "read_profile",
     "run_batch",
+    "setup_source",
 ]
 
-#: Where the project lives; ``pyproject.toml``, ``CITATION.cff`` and ``_config.yml`` say the same.
-REPOSITORY = "https://github.com/steinsdr/steinsdr"
-
-#: First code cell of every notebook. It installs the package without the lock, so that Colab keeps
-#: its own versions; and the clone is not called ``steinsdr``, or it would pass for the package.
-SETUP = f"""\
+# The first code cell of a notebook, if the project has a public address. It installs the package
+# without the lock, so that Colab keeps its own versions; and the clone is not called ``steinsdr``,
+# or it would pass for the package.
+_SETUP = """\
 # Where the package is missing, as on Colab: fetch and install it, then go to its notebooks.
 import importlib.util
 import os
@@ -43,7 +43,7 @@ import sys
 
 if importlib.util.find_spec("steinsdr") is None:
     if not os.path.isdir("steinsdr-book"):
-        address = "{REPOSITORY}"
+        address = "{address}"
         subprocess.run(["git", "clone", "--depth", "1", address, "steinsdr-book"], check=True)
     install = [sys.executable, "-m", "pip", "install", "-q", "./steinsdr-book[paper]"]
     subprocess.run(install, check=True)
@@ -83,8 +83,22 @@ def find_notebooks(folder: Path, only: Collection[str] = ()) -> dict[str, Path]:
     return {stem: path for stem, path in found.items() if not only or stem in only}
 
 
+def setup_source(folder: Path) -> str | None:
+    """Return the cell that installs the package on Colab, or None if the project has no address.
+
+    The address is ``repository: url:`` in the book's ``_config.yml``, beside the folder of
+    notebooks. The book's buttons have the same setting.
+    """
+    import yaml
+
+    config = folder.parent / "_config.yml"
+    settings = yaml.safe_load(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    address = (settings.get("repository") or {}).get("url")
+    return _SETUP.format(address=address) if address else None
+
+
 def execute(path: Path) -> None:
-    """Execute a notebook in place, in its own folder, with :data:`SETUP` as its first code cell.
+    """Execute a notebook in place, in its own folder, with :func:`setup_source` first if any.
 
     A failing cell leaves the file as it was.
     """
@@ -94,8 +108,9 @@ def execute(path: Path) -> None:
 
     notebook = nbformat.read(path, as_version=4)
     cells = [cell for cell in notebook.cells if cell.get("id") != "setup"]
-    first = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
-    cells.insert(first, new_code_cell(SETUP, id="setup", metadata={"tags": ["remove-cell"]}))
+    if source := setup_source(path.parent):
+        first = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
+        cells.insert(first, new_code_cell(source, id="setup", metadata={"tags": ["remove-cell"]}))
     notebook.cells = cells
     # Times of the run are not recorded: they change every time.
     options: dict[str, Any] = {"kernel_name": "python3", "timeout": 900, "record_timing": False}
@@ -159,7 +174,10 @@ def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:
     if profile not in files:
         raise ValueError(f"profile must be one of {', '.join(files)}; got {profile!r}.")
     file = files[profile]
-    given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    try:
+        given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} is not YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(given, dict) or not all(isinstance(v, dict) for v in given.values()):
         raise ValueError(f"{file} must map notebooks to parameters and values; got {given!r}.")
     for stem, parameters in given.items():
@@ -221,6 +239,7 @@ def run_batch(
     # Always in processes, as the kernel's client would swallow an interrupt; and each with one
     # thread, for the same numbers everywhere and no fight for cores.
     pool = ProcessPoolExecutor(max_workers=jobs, env={"OMP_NUM_THREADS": "1"})
+    print(f"{len(tasks)} notebooks to execute, minutes each; {jobs} side by side.", flush=True)
     interrupted = False
     try:
         futures = {pool.submit(_execute_copy, *task): stem for stem, task in tasks.items()}
@@ -234,10 +253,11 @@ def run_batch(
         print("Interrupted; the same command with --resume does the rest.")
     finally:
         pool.shutdown(wait=True, kill_workers=True)
-        with open(out / "summary.csv", "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, ["notebook", "status", "seconds", "error"], restval="")
-            writer.writeheader()
-            writer.writerows({"notebook": stem} | row for stem, row in rows.items())
+        table = io.StringIO()
+        writer = csv.DictWriter(table, ["notebook", "status", "seconds", "error"], restval="")
+        writer.writeheader()
+        writer.writerows({"notebook": stem} | row for stem, row in rows.items())
+        atomic_write(out / "summary.csv", table.getvalue().encode())
     failed = sum(row["status"] == "failed" for row in rows.values())
     print(f"{len(rows)} notebooks, {failed} failed; copies and summary.csv in {out}")
     return 130 if interrupted else int(failed > 0)

@@ -22,9 +22,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..simulation import LAWS
-from .claims import NN, load_claims
+from .claims import ANSWERS, NN, load_claims
 from .experiment import EXPERIMENTS, find_experiment
-from .ledger import LAYOUTS, SCANT, Ledger, title_of
+from .ledger import LAYOUTS, SCANT, Ledger, readable, title_of
 from .provenance import Manifest, environments
 
 if TYPE_CHECKING:
@@ -33,11 +33,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ASKED",
     "MARKS",
+    "MEASURES",
     "READINGS",
     "claims_html",
     "computing_table",
     "differences_html",
+    "entry_id",
     "frame_html",
+    "ledger_entries",
     "ledger_html",
     "plot_readings",
     "printed_html",
@@ -60,8 +63,10 @@ def _macros() -> Any:
     options: dict[str, Any] = {"trim_blocks": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(autoescape=True, **options)
     environment.filters |= {"formulas": _formulas, "z": _z}
+    environment.filters |= {"entry": entry_id, "readable": readable}
     text = files(__package__).joinpath("pages.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(text, {"marks": MARKS}).module
+    known = {"marks": MARKS, "entry_id": entry_id}
+    return environment.from_string(text, known).module
 
 
 def frame_html(frame: pd.DataFrame, summary: str = "") -> str:
@@ -83,6 +88,17 @@ def frame_html(frame: pd.DataFrame, summary: str = "") -> str:
 
 MARKS = {"agrees": "✓", "differs": "✗", "missing": "·"}
 """The ledger's verdicts and the marks that stand for them."""
+
+
+def entry_id(table: str, cell: str, method: str) -> str:
+    """Return the anchor of an entry on the ledger's page.
+
+    Examples
+    --------
+    >>> entry_id("table1", "ar1 n=50", "TRE-sup")
+    'table1-ar1-n-50-TRE-sup'
+    """
+    return re.sub(r"[^\w.]+", "-", f"{table} {cell} {method}")
 
 
 def repetition_counts(cells: pd.DataFrame) -> pd.Series:
@@ -115,10 +131,21 @@ def _z(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.1f}".replace("-", "−")
 
 
-def ledger_html(cells: pd.DataFrame) -> str:
-    """Return every cell as HTML: one folded, scrolling table per table, and a choice of verdicts.
+KEYS = {"train_ratio": "training share", "gamma": "γ"}
+MEASURES = {
+    "distance": "Procrustes distance",
+    "error": "error of the selected rank",
+    "rank": "selected rank",
+    "mse_rhat": "test error (MSE) at the selected rank",
+    "mse_r10": "test error (MSE) at rank 10",
+}
+"""What the tables print, in words."""
 
-    The choice is made by style rules alone (``custom.css``), so that it works without a script.
+
+def ledger_html(cells: pd.DataFrame) -> str:
+    """Return every cell as HTML: one folded, scrolling table per table, a row per cell.
+
+    A row has its anchor, and its method and verdict for the choices of ``filter.js``.
 
     Parameters
     ----------
@@ -129,9 +156,60 @@ def ledger_html(cells: pd.DataFrame) -> str:
     for table, part in cells.groupby("table", sort=False):
         counts = part["verdict"].value_counts()
         told = ", ".join(f"{counts[v]} {v}" for v in MARKS if v in counts)
-        title = f"{title_of(str(table))}: {len(part)} cells, {told}"
-        tables.append((title, list(part.itertuples())))
-    return str(_macros().ledger(tables))
+        tables.append((f"{title_of(str(table))}: {len(part)} cells, {told}", part.itertuples()))
+    return str(_macros().ledger(tables, list(cells["method"].unique())))
+
+
+def ledger_entries(ledger: Ledger, notes: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Return by table what the ledger's explorer shows of each cell.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    notes : DataFrame
+        Causes of differences, for :meth:`steinsdr.paper.ledger.Ledger.differences`.
+
+    Returns
+    -------
+    dict of str to list of dict
+        ``values`` are our repetitions in order, to four decimals, None for one that failed or is
+        not there; ``command`` recomputes one of them when its number is added.
+    """
+    name = ["table", "cell", "method"]
+    causes = ledger.differences(notes).set_index(name)["note"].to_dict()
+    entries: dict[str, list[dict[str, Any]]] = {table: [] for table in LAYOUTS}
+    rows = {
+        table: ledger.rows[table].set_index([*layout.keys, "method", "rep"]).sort_index()
+        for table, layout in LAYOUTS.items()
+    }
+    for row in ledger.cells.to_dict("records"):
+        keys = {key: row[key] for key in LAYOUTS[row["table"]].keys}
+        where = {k: int(v) if k in ("n", "r") else v for k, v in keys.items()}
+        options = (f"--{key.replace('_', '-')} {value}" for key, value in where.items())
+        computed = rows[row["table"]][row["measure"]]
+        at = (*where.values(), row["method"])
+        values = computed.loc[at] if row["reps"] else pd.Series(dtype=float)
+        in_order = values.reindex(range(max(values.index, default=-1) + 1))
+        entries[row["table"]].append(
+            {
+                "id": entry_id(*(row[key] for key in name)),
+                "column": ", ".join(
+                    LAWS[v].label if k == "law" else f"{KEYS.get(k, k)} = {v}"
+                    for k, v in where.items()
+                ),
+                "method": row["method"],
+                "measure": MEASURES[row["measure"]],
+                "paper": [row["paper_mean"], row["paper_sd"]],
+                "z": _z(row["z"]),
+                "verdict": row["verdict"],
+                "cause": causes.get(tuple(row[key] for key in name), ""),
+                "command": " ".join(
+                    ["steinsdr replay", row["table"], *options, "--method", row["method"], "--rep"]
+                ),
+                "values": [None if np.isnan(v) else round(float(v), 4) for v in in_order],
+            }
+        )
+    return entries
 
 
 def differences_html(differences: pd.DataFrame) -> str:
@@ -147,11 +225,23 @@ def differences_html(differences: pd.DataFrame) -> str:
     return str(_macros().differences(groups))
 
 
-def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
-    """Return a part of a table as the paper prints it: ours with a mark above the paper's, as HTML.
+_MEASURED = {
+    "table1": "Mean Procrustes distance to the true subspace (standard deviation over data sets).",
+    "table2": "Mean absolute error of the selected dimension (standard deviation over data sets).",
+    "table3": "Mean selected rank, and mean squared test error at that rank and at rank 10, in "
+    "units of a property's variance.",
+}
+_KEY = (
+    "Smaller errors are better. Bold: the best of a column in the paper. ✓: ours agrees with the "
+    "paper's; ✗: it differs. An entry of ours leads to its line in the ledger."
+)
 
-    ✓ agrees, ✗ differs, · missing; a mark in brackets rests on fewer than ten repetitions. The last
-    column has the numbers of our repetitions.
+
+def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
+    """Return a part of a table as the paper prints it, as HTML: a row of ours, one of the paper's.
+
+    ✓ agrees, ✗ differs, · missing; a mark in brackets rests on fewer than ten repetitions. Entries
+    of ours lead to the ledger. The caption says what is compared and in which unit.
 
     Parameters
     ----------
@@ -178,7 +268,9 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
             (method, list(mine.itertuples()), least if least == most else f"{least}–{most}")
         )
     heads = [f"{'γ' if axis == 'gamma' else axis} = {at:g}" for at in part[axis].unique()]
-    return str(_macros().printed(rows, heads, table == "table3"))
+    where = LAWS[value].label + " predictors" if key == "law" else f"train ratio {value:g}"
+    caption = f"{title_of(table)}, {where}. {_MEASURED[table]} {_KEY}"
+    return str(_macros().printed(rows, heads, table == "table3", caption))
 
 
 # The claims.
@@ -205,10 +297,10 @@ ASKED = {
 
 
 def claims_html(table: pd.DataFrame, *kinds: str) -> str:
-    """Return claims as an HTML table: the paper's words, the answers, and ours with their basis.
+    """Return claims as an HTML table: the paper's words, four answers, and ours with their basis.
 
-    A row has the class ``open-`` and a question for each that is not answered by "yes". Rules of
-    ``custom.css`` show only these where that question is chosen.
+    The order is that of the paper's numbers. Without kinds, the choices for the rows of all such
+    tables of a page are returned; ``filter.js`` makes them work.
 
     Parameters
     ----------
@@ -217,13 +309,31 @@ def claims_html(table: pd.DataFrame, *kinds: str) -> str:
     *kinds : str
         Kinds of claims to show, such as "lemma".
     """
+    if not kinds:
+        return str(_macros().claim_filters(ASKED, ANSWERS))
     if unknown := set(kinds) - set(table["kind"]):
         raise ValueError(
             f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
         )
-    rows = table[table["kind"].isin(kinds)].fillna("").to_dict("records")
     names = {claim.label: claim.name for claim in load_claims()}
+    rows = table[table["kind"].isin(kinds)].fillna("").to_dict("records")
+    if kinds != ("sentence",):
+        rows.sort(key=lambda row: _paper_order(names.get(row["label"], ""), row["place"]))
     return str(_macros().claims(rows, names, ASKED, _chapter_title))
+
+
+def _paper_order(name: str, place: str) -> tuple[Any, ...]:
+    """Return what sorts statements of one kind as the paper prints them, its numbers before all.
+
+    Examples
+    --------
+    >>> sorted(["Lemma 10", "Lemma 2"], key=lambda name: _paper_order(name, "Appendix A"))
+    ['Lemma 2', 'Lemma 10']
+    """
+    number = re.fullmatch(r"(\D+) (\d+)(, .*)?", name)
+    if number and number[1] != "Section":
+        return (0, number[1] == "Limitation", int(number[2]))
+    return (1, place.startswith("Appendix"), place != "Abstract", place)
 
 
 def sentences_html(sentences: pd.DataFrame) -> str:

@@ -38,8 +38,6 @@ from tqdm import tqdm
 from ..baselines import KSIR, SIR
 from ..estimator import SteinSDR
 from ..rank import AdaptiveRank, permutation_null
-from ..report import Reduction
-from ..report.bootstrap import bootstrap
 from ..scores import TikhonovScore
 from ..simulation import BASE_SEED, stream, stream_seed
 from .figures import plot_bibiplot, plot_overlays
@@ -58,6 +56,7 @@ from .patchseq import (
     table3_split,
 )
 from .reduced_rank import cross_validate_rrr, largest_penalty, selection_leak
+from .reduction import Reduction, bootstrap
 from .store import atomic_write
 
 __all__ = ["MANIFEST", "ROOTS", "TABLES", "Chapter", "make"]

@@ -1,13 +1,22 @@
-"""Sphinx extension of the book: launch buttons on notebooks only.
+"""Sphinx extension of the book: buttons that lead to the repository, Binder and Colab.
 
-The theme also puts them on written pages with code cells, but Colab opens no Markdown file.
+Without an address in ``_config.yml`` there are none. The theme also puts launch buttons on written
+pages with code cells, but Colab opens no Markdown file.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["keep_on_notebooks", "setup"]
+__all__ = ["keep_on_notebooks", "only_with_an_address", "setup"]
+
+
+def only_with_an_address(app: Any, config: Any) -> None:
+    """Switch the theme's buttons off if the repository has no address."""
+    options = config.html_theme_options
+    if not options.get("repository_url"):
+        off = {"use_repository_button": False, "use_issues_button": False, "launch_buttons": {}}
+        options.update(off)
 
 
 def keep_on_notebooks(
@@ -21,5 +30,6 @@ def keep_on_notebooks(
 
 def setup(app: Any) -> dict[str, bool]:
     """Register with Sphinx, after the theme, which adds its buttons at priority 501."""
+    app.connect("config-inited", only_with_an_address)
     app.connect("html-page-context", keep_on_notebooks, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

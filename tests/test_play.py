@@ -1,0 +1,91 @@
+"""The pictures to play with: their data are what the package computes, and they move."""
+
+import json
+import runpy
+
+import pandas as pd
+import pytest
+from browser.devtools import TWO_FRAMES, Browser, find_chromium
+from check_browser import event_problems
+from conftest import ROOT
+
+from steinsdr.paper.ledger import Ledger
+from steinsdr.paper.pages import ledger_entries
+
+BOOK = ROOT / "book"
+CHROMIUM = find_chromium()
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+PLACES = {
+    "emerging": '<figure id="fig-emerging"><img alt=""></figure>',
+    "score_field": '<figure id="fig-score-field"><img alt=""></figure>',
+    "ledger": '<div id="ledger-explorer" data-folder="play"></div>',
+}
+# Move the last control of a kind, as a key would, and tell whether picture and words changed.
+MOVE = """(async () => {
+  const seen = () => [document.querySelector(".play svg").innerHTML,
+    document.querySelector(".play-numbers").textContent];
+  const control = [...document.querySelectorAll("%s")].at(-1);
+  const before = seen();
+  if (control.type === "range") control.stepUp(); else control.selectedIndex += 1;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+  await new Promise((done) => setTimeout(done, 50));
+  return seen().map((part, k) => part !== before[k] && part.length > 20);
+})()"""
+
+
+def script(name):
+    return runpy.run_path(str(BOOK / "figures" / f"{name}.py"))
+
+
+def test_slider_shows_what_the_package_estimates():
+    module = script("emerging")
+    stored, n = module["load"](), 100
+    for method, entries in stored["laws"]["ar1"]["methods"].items():
+        entry = entries[stored["sizes"].index(n)]
+        distance, loadings = module["estimate"]("ar1", n, method)
+        assert entry["distance"] == pytest.approx(distance, abs=2e-3), method
+        assert entry["loadings"] == pytest.approx(1000 * loadings.T.ravel(), abs=3), method
+
+
+def test_explorer_shows_what_the_package_estimates():
+    module = script("score_field")
+    stored = module["load"]()
+    entry = stored["planes"]["mixture"]["fields"][2][1]
+    again = module["entry"](module["PLANES"]["mixture"], 1e-2, 1.0)
+    assert entry["error"] == pytest.approx(again["error"], rel=1e-2)
+    assert entry["arrows"] == pytest.approx(again["arrows"], abs=2)
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", PLACES)
+def test_controls_move_the_picture(name, tmp_path):
+    (tmp_path / "play").symlink_to(BOOK / "_static" / "play")
+    scripts = [f"play/{name}.js"]
+    if name == "ledger":
+        (tmp_path / "play").unlink()
+        (tmp_path / "play").mkdir()
+        for path in (BOOK / "_static" / "play").glob("*.js"):
+            (tmp_path / "play" / path.name).symlink_to(path)
+        results = BOOK / "results"
+        ledger = Ledger.build(results, BOOK / "paper")
+        for table, cells in ledger_entries(
+            ledger, pd.read_csv(results / "differences.csv")
+        ).items():
+            text = f"play.ledger.{table} = {json.dumps(cells)};"
+            (tmp_path / "play" / f"ledger.{table}.js").write_text(text)
+    else:
+        scripts.insert(0, f"play/{name}.data.js")
+    loaded = "".join(f"<script src='{src}'></script>" for src in ["play/axes.js", *scripts])
+    page = tmp_path / "page.html"
+    page.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{PLACES[name]}{loaded}</body>")
+    with Browser(CHROMIUM) as browser:
+        browser.resize(390, 844, mobile=True)
+        browser.open(page.as_uri() + ("#table2-ar1-r-3-SIR" if name == "ledger" else ""))
+        browser.run(f"new Promise((done) => setTimeout(done, 300)).then(() => {TWO_FRAMES})")
+        kinds = ["select"] if name == "ledger" else ["input[type=range]", "select"]
+        if name == "ledger":
+            chosen = browser.run("document.querySelector('#ledger-explorer').dataset.entry")
+            assert chosen == "table2-ar1-r-3-SIR"
+        for kind in kinds:
+            assert browser.run(MOVE % f".play-controls {kind}") == [True, True], kind
+        assert list(event_problems(browser.events)) == []
