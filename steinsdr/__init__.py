@@ -6,7 +6,7 @@ draws it, :mod:`steinsdr.scores` estimates the score, :mod:`steinsdr.moments` th
 :mod:`steinsdr.subspace` and :mod:`steinsdr.rank` the subspace and its dimension.
 """
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 from .estimator import LabeledOnly, SteinSDR
 from .rank import AdaptiveRank, HardThreshold, SequentialRank

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -31,6 +32,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 1, 2 or 130, as ``steinsdr --help`` says."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # lines are seen at once, in a file too
+        sys.stdout.reconfigure(line_buffering=True)
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     extra = "paper"
     try:
@@ -107,7 +110,7 @@ def _add_fit(add: AddCommand) -> None:
 
 def _fit(options: argparse.Namespace) -> int:
     if not options.quiet:  # before imports that take seconds
-        print(f"Reading {options.data} ...", flush=True)
+        print(f"Reading {options.data} ...")
     try:
         return _report(options)
     except ValueError as error:  # texts begin with an argument; its option has another name
@@ -139,7 +142,7 @@ def _report(options: argparse.Namespace) -> int:
     settings = {"bootstrap": options.bootstrap, "folds": options.folds}
     if not options.quiet:
         size = f"{len(table.X)} rows, {table.X.shape[1]} predictors, {table.Y.shape[1]} responses"
-        print(f"{size}: about {expected_seconds(table, **settings):.0f} seconds.", flush=True)
+        print(f"{size}: about {expected_seconds(table, **settings):.0f} seconds.")
     analysis = analyze(
         table,
         components=number,

@@ -15,24 +15,32 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import _get_feature_names, check_array, validate_data
 
 __all__ = [
     "InstanceWith",
     "SequenceOf",
     "check_choice",
+    "check_divisor",
+    "check_generator",
+    "check_groups",
     "check_integer",
     "check_matrix",
+    "check_names",
     "check_nonnegative",
     "check_not_constant",
+    "check_numbers",
     "check_numeric_columns",
+    "check_parameters",
     "check_points",
     "check_positive",
+    "check_products",
     "check_responses",
     "check_result",
     "check_same_rows",
     "check_share",
     "check_spread",
+    "check_weights",
     "listed",
     "mean_and_scale",
     "needs_extra",
@@ -130,6 +138,25 @@ def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
     return value
 
 
+def check_divisor(value: float, what: str, cause: str = "X") -> None:
+    """Raise if a number by which is divided is zero or not finite; name the argument at fault."""
+    if not np.isfinite(value) or value == 0:
+        raise ValueError(
+            f"{cause}: {what} is {value}, because values are too far from 1 or vanish; rescale."
+        )
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise if a parameter of an estimator is none that it declares, before one is used."""
+    estimator._validate_params()
+
+
+def check_generator(value: Any, name: str = "rng") -> None:
+    """Raise if ``value`` is no generator of random numbers."""
+    if not isinstance(value, np.random.Generator):
+        raise ValueError(f"{name} must be a numpy.random.Generator; got {value!r}.")
+
+
 def check_matrix(
     value: ArrayLike, name: str, *, n_columns: int | None = None, min_rows: int = 1
 ) -> NDArray:
@@ -163,15 +190,16 @@ def check_points(
     each column that varies has a variance that is a positive finite number.
     """
     check_numeric_columns(X, "X")
-    points = validate_data(
-        estimator,
-        X,
-        dtype=np.float64,
-        order=order,
-        ensure_all_finite=False,
-        ensure_min_samples=min_rows,
-        reset=reset,
-    )
+    with _naming("X"):
+        points = validate_data(
+            estimator,
+            X,
+            dtype=np.float64,
+            order=order,
+            ensure_all_finite=False,
+            ensure_min_samples=min_rows,
+            reset=reset,
+        )
     names = getattr(estimator, "feature_names_in_", None)
     _check_finite(points, "X", names)
     if reset:
@@ -263,9 +291,9 @@ def check_numeric_columns(value: Any, name: str) -> None:
         return check_numeric_columns(array, name) if array.dtype.kind not in "biuf" else None
     else:
         array = np.asarray(value)
-        if array.dtype.kind in "biuf" or array.ndim not in (1, 2):
+        if array.dtype.kind in "biuf" or not array.size:
             return
-        columns = array[:, None] if array.ndim == 1 else array
+        columns = array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1)
         kinds = {str(j): _kind(column) for j, column in enumerate(columns.T)}
     wrong = {column: kind for column, kind in kinds.items() if kind}
     if wrong:
@@ -273,6 +301,55 @@ def check_numeric_columns(value: Any, name: str) -> None:
         raise ValueError(
             f"{name}: not numeric: {found} in column(s) {listed(wrong)}; every column must be "
             "numbers. Leave such columns out; of dates, take differences in days."
+        )
+
+
+def check_numbers(value: Any, name: str) -> None:
+    """Raise if an array of any shape, or a single value, cannot be converted to float64."""
+    check_numeric_columns(value, name)
+    with _naming(name):
+        np.asarray(value, dtype=np.float64)
+
+
+def check_names(value: Any, name: str) -> None:
+    """Raise if a frame names only some of its columns by text, which scikit-learn refuses."""
+    with _naming(name):
+        _get_feature_names(value)
+
+
+def check_groups(value: Any) -> None:
+    """Raise if group labels are no array of single values, or are missing as in pandas."""
+    with _naming("groups"):
+        labels = np.asarray(value)
+    if labels.dtype.kind == "V" or labels.ndim != 1:
+        raise ValueError(
+            f"groups is an array of shape {labels.shape} and type {labels.dtype}; expected one "
+            "label for every row, numbers or text."
+        )
+    missing = sum(type(label).__name__ == "NAType" for label in labels)  # has no truth value
+    if missing:
+        raise ValueError(f"groups has {missing} missing value(s); every row needs a group.")
+
+
+def check_weights(value: Any, *, n_rows: int) -> None:
+    """Raise if sample weights are neither one number nor finite numbers (n,)."""
+    check_numbers(value, "sample_weight")
+    array = np.asarray(value, dtype=np.float64)
+    _check_finite(np.atleast_1d(array), "sample_weight")
+    if array.ndim and array.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {array.shape}; expected ({n_rows},), one for every row of X."
+        )
+
+
+def check_products(first: NDArray, second: NDArray, names: str) -> None:
+    """Raise if the squares of the products of two matrices' columns are no numbers."""
+    with np.errstate(all="ignore"):
+        size = np.square(np.linalg.norm(first) * np.linalg.norm(second))
+    if not np.isfinite(size) or (size < np.finfo(float).tiny and first.any() and second.any()):
+        raise ValueError(
+            f"{names}: the values are too far from 1 for the squares of their products to be "
+            "numbers; rescale."
         )
 
 
@@ -301,7 +378,7 @@ def _numbers(value: Any, name: str, *, flat: bool = False, missing: bool = False
     """Return a float64 array, refused by type or by values with the argument's name."""
     check_numeric_columns(value, name)
     names = [repr(c) for c in value.columns] if hasattr(value, "columns") else None
-    try:
+    with _naming(name):
         array = check_array(
             value,
             dtype=np.float64,
@@ -310,10 +387,23 @@ def _numbers(value: Any, name: str, *, flat: bool = False, missing: bool = False
             ensure_min_samples=1,
             input_name=name,
         )
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: {error}") from error
     _check_finite(array, name, names, missing=missing)
     return array
+
+
+class _BadData(ValueError, TypeError):
+    """A ValueError as for all bad input, and the TypeError that scikit-learn's checks ask for."""
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Let every error of a conversion be a ValueError that begins with the argument's name."""
+    try:
+        with np.errstate(over="ignore"):  # of long doubles: infinity is refused afterwards
+            yield
+    except (ArithmeticError, TypeError, ValueError) as error:
+        text = str(error)
+        raise _BadData(text if text.startswith(f"{name} ") else f"{name}: {text}") from error
 
 
 def _check_finite(
@@ -332,9 +422,9 @@ def _check_finite(
             )
 
 
-def _named(mask: NDArray, names: Sequence[str] | None = None) -> str:
+def _named(mask: ArrayLike, names: Sequence[str] | None = None) -> str:
     """Return the names, or else the numbers, of the columns in a mask."""
-    return listed(str(j) if names is None else names[j] for j in np.flatnonzero(mask))
+    return listed(j if names is None else names[j] for j in np.flatnonzero(mask).tolist())
 
 
 def check_same_rows(X: NDArray, Y: NDArray, *, name: str = "X") -> None:

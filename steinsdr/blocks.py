@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._base import check_matrix, needs_extra
+from ._base import check_matrix, needs_extra, split_labeled
 
-__all__ = ["add_up", "block_rows", "is_dask"]
+__all__ = ["add_up", "block_rows", "is_dask", "labeled_rows"]
 
 
 def is_dask(value: Any) -> bool:
@@ -52,18 +52,37 @@ def block_rows(X: Any, y: Any) -> tuple[Any, Any]:
     return arrays[0], da.asarray(arrays[1]).rechunk({0: arrays[0].chunks[0], 1: -1})
 
 
+def labeled_rows(Y: Any) -> NDArray:
+    """Return the mask (n,) of the rows of a Dask array (n, q) that have responses, in memory.
+
+    Raises
+    ------
+    ValueError
+        If a row is partly missing.
+    """
+    import dask
+
+    missing = np.isnan(Y)
+    some, every = dask.compute(missing.any(axis=1), missing.all(axis=1))
+    # A row that is partly missing stays so in two columns.
+    return split_labeled(np.where(np.column_stack([some, every]), np.nan, 0.0))
+
+
 def add_up(sdr: Any, moment: Any, X: Any, Y: Any) -> NDArray:
-    """Return the moment over all rows; sums are added in the order of the blocks."""
+    """Return the moment over all labeled rows; sums are added in the order of the blocks."""
     import dask
 
     plan = dask.delayed((sdr, moment), pure=False)
     blocks = zip(X.to_delayed().ravel(), Y.to_delayed().ravel(), strict=True)
     sums = [dask.delayed(_block_sum)(plan, x, y) for x, y in blocks]
-    return sum(dask.compute(*sums)) / len(X)
+    return sum(dask.compute(*sums)) / sdr.n_rows_
 
 
-def _block_sum(plan: tuple[Any, Any], X: NDArray, Y: NDArray) -> NDArray:
+def _block_sum(plan: tuple[Any, Any], X: NDArray, Y: NDArray) -> NDArray | float:
     """Return a block's part of the moment, on the worker that has it."""
     sdr, moment = plan
-    points, responses = check_matrix(X, "X"), check_matrix(Y, "y")
+    labeled = split_labeled(Y)
+    if not labeled.any():
+        return 0.0
+    points, responses = check_matrix(X, "X")[labeled], check_matrix(Y[labeled], "y")
     return sdr._block_sum(moment, points, responses, np.zeros(len(points), dtype=int))

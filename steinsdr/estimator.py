@@ -19,17 +19,22 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ._base import (
     InstanceWith,
+    check_groups,
     check_matrix,
+    check_names,
     check_not_constant,
     check_numeric_columns,
     check_points,
     check_responses,
+    check_result,
+    check_spread,
+    check_weights,
     split_labeled,
     varying_columns,
 )
-from .blocks import add_up, block_rows, is_dask
+from .blocks import add_up, block_rows, is_dask, labeled_rows
 from .coordinates import heavy_tails, learn_coordinates
-from .inference import loading_errors, summary
+from .inference import RidgeTerms, loading_errors, summary
 from .link import KernelLink, fit_link, is_linear, link_gradients
 from .moments import AugmentedMoment, EfficientMoment, cross_moment, fourier_weights
 from .rank import AdaptiveRank, DirectionTransformer, RankRule, SequentialRank
@@ -141,9 +146,10 @@ class SteinSDR(DirectionTransformer):
         Units and components; None for the paper's moment.
     loadings_, loading_errors_ : ndarray of shape (p, r), or None
         Directions in the units of the columns, orthonormal, and their standard errors
-        (:func:`steinsdr.inference.loading_errors`); None for the paper's moment.
+        (:class:`steinsdr.inference.RidgeTerms` with a ridge fit, else
+        :func:`steinsdr.inference.loading_errors`); None for the paper's moment.
     subspace_error_ : float
-        Root mean square of the sine distance between the estimated and the true subspace, as the
+        Root mean square of the distance between the estimated and the true subspace, as the
         standard errors have it.
     n_rows_ : int
         Labeled rows.
@@ -180,6 +186,8 @@ class SteinSDR(DirectionTransformer):
     loadings_: Any
     loading_errors_: Any
     subspace_error_: float | None
+    link_: Any
+    _terms: Any
     _pieces: dict[str, Any]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -369,24 +377,34 @@ class SteinSDR(DirectionTransformer):
     def _fit_blocks(self, X: Any, y: Any) -> Self:
         """Fit Dask collections: learn from a subset of rows, add up the moment by blocks."""
         points, responses = block_rows(X, y)
-        if self._is_paper() or self.config in ("split", "full"):
+        if self._is_paper():
             raise ValueError(
-                "X is a Dask collection, of which all rows are labeled and the paper's moment is "
-                'not available; use the defaults and config="sup" or "auto".'
+                "X is a Dask collection, for which the paper's moment is not available; use the "
+                "defaults."
             )
+        has_label = labeled_rows(responses)
+        labeled, unlabeled = np.flatnonzero(has_label), np.flatnonzero(~has_label)
+        if len(labeled) < 2:
+            raise ValueError(f"y has {len(labeled)} labeled row(s); at least 2 are needed.")
+        self._check_unlabeled(len(unlabeled))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        pilot = _subset(len(points), self.max_rows, rng)
+        pilot = labeled[_subset(len(labeled), self.max_rows, rng)]
+        others = unlabeled[_subset(len(unlabeled), self.max_rows - len(pilot), rng)]
+        if self.config == "split":
+            others = unlabeled[_subset(len(unlabeled), self.max_rows, rng)]
         first, known = points[pilot].compute(), responses[pilot].compute()
+        more = check_matrix(points[others].compute(), "X") if len(others) else first[:0]
         if hasattr(X, "columns"):
             check_numeric_columns(X._meta_nonempty, "X")
             first = type(X._meta)(first, columns=X.columns)
         first = check_points(self, first)
         known = check_responses(known, n_rows=len(first), missing=False)
         self._check_sizes(first, known)
-        self._choose_config(first, first[:0])
-        self.n_rows_ = len(points)
-        moment = self._learn(first, known, first[:0], np.zeros(len(first), dtype=int), rng)
-        if len(pilot) < len(points):
+        self._choose_config(first, unlabeled)
+        self.n_rows_ = len(labeled)
+        codes = np.zeros(len(first) + len(more), dtype=int)
+        moment = self._learn(first, known, more, codes, rng)
+        if len(pilot) < len(labeled):
             self.cross_moment_ = add_up(self, moment, points, responses)
         self._set_directions()
         for message in self._warnings(first, known):
@@ -453,6 +471,7 @@ class SteinSDR(DirectionTransformer):
                 "groups with X_unlabeled: the groups of those rows are not known; pass them as "
                 "rows of X whose y is NaN."
             )
+        check_groups(groups)
         labels = np.asarray(groups)
         missing = sum(label is None or label != label for label in labels.ravel().tolist())
         if missing:
@@ -571,9 +590,11 @@ class SteinSDR(DirectionTransformer):
             moment: AugmentedMoment | EfficientMoment = first
         elif isinstance(weights, str) and weights == "efficient":
             moment = EfficientMoment(directions, Z, Y)
-            if not linear:  # the start is not root-n consistent, so one step is not enough
+            # One more step helps in samples of this size, and a start by kernel gradients, which
+            # is not root-n consistent, needs another.
+            for _ in range(1 if linear else 2):
                 directions = _leading(_mean_over(moment, Z, S, Y), r)
-                moment = EfficientMoment(directions, Z, Y)
+                moment = EfficientMoment(directions, Z, Y, before=moment)
         elif isinstance(weights, str):
             moment = AugmentedMoment(self.link_, fourier_weights(Z, directions))
         else:
@@ -588,11 +609,14 @@ class SteinSDR(DirectionTransformer):
         self._terms = _influence(self.cross_moment_, C, r)
         if linear:
             # The residuals behind efficient weights are too small, since the same rows gave the
-            # directions. Those of the first pass are known for rows left out.
+            # directions. Those of the first pass are known, and so is how it depends on them.
             C = first.parts(Z, Y)[1]
-            errors = getattr(self.link_, "errors_", np.mean(C**2, axis=0))
-            inflation = np.sqrt(errors / np.maximum(np.mean(C**2, axis=0), np.finfo(float).tiny))
-            self._terms = _influence(start, C * inflation, r)
+            self._terms = _influence(start, C, r)
+            if hasattr(self.link_, "errors_"):
+                U, D, Vt = np.linalg.svd(start, full_matrices=False)
+                V = Vt[:r].T / np.maximum(D[:r], np.finfo(float).tiny)
+                centred = S - S.mean(axis=0), Z - Z.mean(axis=0)
+                self._terms = RidgeTerms(*centred, C, self.link_.alpha, U[:, :r], V)
         return moment
 
     def _block_sum(self, moment: Any, X: NDArray, Y: NDArray, codes: NDArray) -> NDArray:
@@ -624,11 +648,14 @@ class SteinSDR(DirectionTransformer):
     def _set_loadings(self, directions: NDArray) -> None:
         """Set loadings and their standard errors, in the units of the columns."""
         basis = self.coordinates_.basis
-        reference, terms = self._terms
-        terms = terms @ (reference.T @ directions)
-        S = self.scores_ if basis is None else self.scores_ @ basis.T
         self.loadings_ = directions if basis is None else basis @ directions
-        self.loading_errors_ = loading_errors(S, terms, self.loadings_, self.n_rows_)
+        if isinstance(self._terms, RidgeTerms):
+            self.loading_errors_ = self._terms.errors(directions, self.n_rows_, basis)
+        else:
+            reference, terms = self._terms
+            S = self.scores_ if basis is None else self.scores_ @ basis.T
+            terms = terms @ (reference.T @ directions)
+            self.loading_errors_ = loading_errors(S, terms, self.loadings_, self.n_rows_)
         self.subspace_error_ = float(np.sqrt(np.sum(self.loading_errors_**2)))
 
     def summary(self, n_loadings: int = 5, level: float = 0.95) -> str:
@@ -679,17 +706,23 @@ class SteinSDR(DirectionTransformer):
         """Return all covariates without responses, those of X first."""
         if X_unlabeled is not None:
             extra = check_matrix(X_unlabeled, "X_unlabeled", n_columns=self.n_features_in_)
+            check_spread(extra, "X_unlabeled")
+            check_names(X_unlabeled, "X_unlabeled")
             try:  # names: columns in another order would be taken for those of X
                 validate_data(self, X_unlabeled, reset=False, skip_check_array=True)
             except ValueError as error:
                 raise ValueError(f"X_unlabeled: {error}") from error
             points = np.vstack([points, extra])
-        if self.config in ("split", "full") and not len(points):
+        self._check_unlabeled(len(points))
+        return points
+
+    def _check_unlabeled(self, n: int) -> None:
+        """Raise if the configuration needs unlabeled rows, and there are none."""
+        if self.config in ("split", "full") and not n:
             raise ValueError(
                 f"config={self.config!r} needs unlabeled rows, and there are none: pass "
                 "X_unlabeled, or rows of y that are all NaN."
             )
-        return points
 
     def _new_score(self, train: NDArray | None, seed: int) -> Any:
         """Return an unfitted score estimator; with ``train`` for these rows, which are scaled."""
@@ -876,13 +909,16 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict with the fitted regressor."""
         check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(check_points(self, X, reset=False))
+        predicted = self.estimator_.predict(check_points(self, X, reset=False))
+        return check_result(predicted, "the predictions")
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
         """Return the fitted regressor's score on the labeled rows."""
         check_is_fitted(self, "estimator_")
         points = check_points(self, X, reset=False)
+        check_spread(points, "X")
         if sample_weight is not None:
+            check_weights(sample_weight, n_rows=len(points))
             mask = split_labeled(check_responses(y, n_rows=len(points)))
             sample_weight = _check_sample_weight(sample_weight, points)[mask]
         return self.estimator_.score(*self._labeled(points, y), sample_weight)

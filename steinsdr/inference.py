@@ -2,6 +2,7 @@ r"""Standard errors of the directions from the terms of the moment, and the summ
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import stats
 
 from ._base import check_integer, check_share
 
-__all__ = ["loading_errors", "summary"]
+__all__ = ["RidgeTerms", "loading_errors", "summary"]
 
 
 def loading_errors(S: NDArray, C: NDArray, U: NDArray, n: int) -> NDArray:
@@ -46,6 +47,72 @@ def loading_errors(S: NDArray, C: NDArray, U: NDArray, n: int) -> NDArray:
     S = S - S.mean(axis=0)
     outside = S - (S @ U) @ U.T
     return np.sqrt(np.square(outside).T @ np.square(C) / (len(S) * n))
+
+
+@dataclass(frozen=True)
+class RidgeTerms:
+    r"""What standard errors of directions need if the fit is a ridge regression.
+
+    The moment of response k, from m rows with centered scores S and points Z, is linear in the
+    response: :math:`b_k + m^{-1} S^\top (y_k - Z b_k)` with :math:`b_k = G_k Z^\top y_k` and
+    :math:`G_k = (Z^\top Z + \alpha_k I)^{-1}` has the weights
+    :math:`w_{ki} = s_i / m + N G_k z_i` with :math:`N = I - m^{-1} S^\top Z`. Where the score is
+    shrunk, N is not small, and the error of the fit counts beside that of the mean.
+
+    Attributes
+    ----------
+    S, Z : ndarray of shape (m, p)
+        Scores and points, centered.
+    R : ndarray of shape (m, q)
+        Residuals of the fit.
+    alpha : ndarray of shape (q,)
+        Its penalties.
+    U, V : ndarray of shape (p, r), (q, r)
+        Left singular vectors of the moment, and right ones over the singular values.
+    """
+
+    S: NDArray
+    Z: NDArray
+    R: NDArray
+    alpha: NDArray
+    U: NDArray
+    V: NDArray
+
+    def errors(self, directions: NDArray, n: int, basis: NDArray | None = None) -> NDArray:
+        r"""Return standard errors (p, r) of ``directions``, or of ``basis @ directions``.
+
+        The variance has three parts. *Noise*: the weights above with residuals
+        :math:`r_{ik} / \sqrt{1 - h_{ik}}`, h the leverage; if the mean is over n > m rows, the
+        further rows add scores alone. *Bias of the fit*: its mean over coefficients of variance
+        :math:`\sigma_k^2 / \alpha_k`, of which ridge regression is the posterior mean. *Length*:
+        a direction at the angle :math:`\theta` falls short of the truth by
+        :math:`1 - \cos\theta` along itself.
+        """
+        S, Z, V = self.S, self.Z, self.V @ (self.U.T @ directions)
+        m = len(S)
+        if Z.shape[1] > m:  # never a p x p matrix
+            left, size, right = np.linalg.svd(Z, full_matrices=False)
+            power, right, A = size**2, right.T, left * size
+        else:
+            power, right = np.linalg.eigh(Z.T @ Z)
+            power, A = np.clip(power, 0.0, None), Z @ right
+        gain = 1.0 / (power[:, None] + self.alpha)  # (k, q)
+        leverage = np.minimum(A**2 @ gain + 1.0 / m, 1 - 1e-9)
+        E = self.R / np.sqrt(1.0 - leverage)
+
+        def lift(columns: NDArray) -> NDArray:
+            return columns if basis is None else basis @ columns
+
+        rest = right - S.T @ A / m  # N times the right singular vectors
+        rest, loadings = lift(rest - directions @ (directions.T @ rest)), lift(directions)
+        outside = lift((S - (S @ directions) @ directions.T).T).T / n
+        variance = rest**2 @ (self.alpha * np.mean(E**2, axis=0) * gain**2) @ V**2
+        for j, v in enumerate(V.T):
+            own = outside * (E @ v)[:, None]
+            variance[:, j] += np.sum((own + A * (E * v @ gain.T) @ rest.T) ** 2, axis=0)
+            variance[:, j] += (n / m - 1.0) * np.sum(own**2, axis=0)
+        cosine = np.sqrt(np.clip(1.0 - variance.sum(axis=0), 0.0, 1.0))
+        return np.sqrt(variance + ((1.0 - cosine) * loadings) ** 2)
 
 
 def summary(sdr: Any, n_loadings: int = 5, level: float = 0.95) -> str:

@@ -20,7 +20,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import SequenceOf, check_points, check_responses
+from ._base import SequenceOf, check_points, check_positive, check_responses, check_result
 
 __all__ = ["KernelLink", "fit_link", "is_linear", "link_gradients"]
 
@@ -215,6 +215,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             self.centers_ = points[order[np.linspace(0, n - 1, self.max_centers).astype(int)]]
         penalties = PENALTIES if self.penalties is None else np.asarray(self.penalties)
         unit = np.median(pdist(self.centers_))
+        check_positive(unit, "X: the median distance between rows")
         best = np.inf
         for width in np.atleast_1d(self.widths) * unit:
             errors, alpha, coefficients = self._tune(points, Y, width, penalties)
@@ -265,6 +266,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             for rows in self._batches(len(points))
         ]
         values = np.vstack(parts)
+        check_result(values, "the predictions")
         return values[:, 0] if self._flat else values
 
     def gradient(self, X: ArrayLike) -> NDArray:

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist
+from sklearn.covariance import ledoit_wolf
 
 from ._base import (
     check_matrix,
@@ -211,15 +213,18 @@ class AugmentedMoment:
 class EfficientMoment:
     r"""The moment whose weights are the gradients of the links, shape (p, r).
 
-    With :math:`\hat g` a kernel fit of y on the indices :math:`t = U^\top x` of a first pass, and
-    :math:`w_{jk} = \partial_j \hat g_k(t)` as the weight of response k, its column j is
-    :math:`\sum_k M_{w_{jk}} e_k / \sigma_k^2`, which estimates
-    :math:`\sum_k E\{\partial_j g_k \nabla f_k\} / \sigma_k^2`, with the leave-one-out error
-    :math:`\sigma_k^2` of response k. These are the weights of the efficient score of the
-    semiparametric model, so that one step from a root-n consistent U is enough. For a given
-    kernel width the moment is free of the units of single responses, up to one factor. The width
-    minimizes the sum of the leave-one-out errors in the units of the responses, so that a response
-    in a small unit has little say in it: standardize responses whose units differ.
+    With :math:`\hat g` a kernel fit of y on the indices :math:`t = U^\top x` of a first pass,
+    :math:`w_{jk} = \partial_j \hat g_k(t)` as weights and the covariance :math:`\Omega` of the
+    errors of the q responses, its column j is
+    :math:`\sum_{kl} (\Omega^{-1})_{kl} M_{w_{jk}} e_l`, which estimates
+    :math:`E\{\nabla f^\top \Omega^{-1} \partial_j g\}`. These are the weights of the efficient
+    score of the semiparametric model: in large samples one step from a root-n consistent U is
+    enough. :math:`\Omega` has the leave-one-out errors of the fit as variances, and the
+    correlations of its residuals, shrunk towards zero (Ledoit and Wolf 2004). Errors that the
+    responses share thus cancel. For a given kernel width the moment is free of the units of single
+    responses, up to one factor. The width minimizes the sum of the leave-one-out errors in the
+    units of the responses, so that a response in a small unit has little say in it: standardize
+    responses whose units differ.
 
     Parameters
     ----------
@@ -227,24 +232,55 @@ class EfficientMoment:
         U.
     X, Y : ndarray of shape (n, p), (n, q)
         Rows to which :math:`\hat g` is fitted.
+    before : EfficientMoment, optional
+        That of the pass before, whose choice of a width is kept.
+
+    Examples
+    --------
+    Two responses share an error. Their difference is free of it, and the precision knows:
+
+    >>> rng = np.random.default_rng(0)
+    >>> X, shared = rng.standard_normal((500, 3)), 3 * rng.standard_normal((500, 1))
+    >>> Y = X[:, :2] + shared + 0.1 * rng.standard_normal((500, 2))
+    >>> precision = EfficientMoment(np.eye(3)[:, :2], X, Y).precision
+    >>> bool([1, -1] @ precision @ [1, -1] > 100 * ([1, 1] @ precision @ [1, 1]))
+    True
     """
 
-    def __init__(self, directions: NDArray, X: NDArray, Y: NDArray) -> None:
+    def __init__(
+        self, directions: NDArray, X: NDArray, Y: NDArray, before: EfficientMoment | None = None
+    ) -> None:
         spread = (X @ directions).std(axis=0)
         self.steps = directions / np.where(spread > 0, spread, 1.0)  # dt/dx
-        self.link = KernelLink(widths=_LINK_WIDTHS, max_centers=_LINK_CENTERS)
+        widths = _LINK_WIDTHS if before is None else (before.width,)
+        self.link = KernelLink(widths=widths, max_centers=_LINK_CENTERS)
         self.link.fit(X @ self.steps, Y)
+        self.width: float = self.link.width_ / float(np.median(pdist(self.link.centers_)))
+        self.precision = self._precision(Y - self._fitted(X @ self.steps, Y), varying_columns(Y))
+
+    def _fitted(self, indices: NDArray, Y: NDArray) -> NDArray:
+        return self.link.predict(indices).reshape(Y.shape)
+
+    def _precision(self, residuals: NDArray, varies: NDArray) -> NDArray:
+        """Return the inverse (q, q) of the errors' covariance, times the smallest variance."""
         # A response that does not vary has nothing to say, and no error either.
-        varies = varying_columns(Y)
-        errors = np.where(varies, np.maximum(self.link.errors_, np.finfo(float).tiny), np.inf)
-        self.precisions = errors.min() / errors  # of the responses, relative
+        errors = np.sqrt(np.maximum(self.link.errors_[varies], np.finfo(float).tiny))
+        residuals = residuals[:, varies]
+        size = np.sqrt(np.mean(residuals**2, axis=0))
+        residuals = residuals / np.where(size > 0, size, 1.0)
+        correlations = ledoit_wolf(residuals, assume_centered=True)[0]
+        np.fill_diagonal(correlations, 1.0)
+        relative = errors.min() / errors
+        precision = np.zeros((len(varies), len(varies)))
+        inverse = np.linalg.inv(correlations) * np.outer(relative, relative)
+        precision[np.ix_(varies, varies)] = inverse
+        return precision
 
     def parts(self, X: NDArray, Y: NDArray) -> tuple[NDArray, NDArray]:
         """Return G (p, r), a sum over the rows of X, and C (n, r)."""
         indices = X @ self.steps
-        residuals = Y - self.link.predict(indices).reshape(Y.shape)
         gradients, hessians = self.link.derivatives(indices)
-        residuals = residuals * self.precisions
-        total = np.einsum("ijk,ilk->lj", gradients * self.precisions, gradients)
+        residuals = (Y - self._fitted(indices, Y)) @ self.precision
+        total = np.einsum("ijk,ilk->lj", gradients @ self.precision, gradients)
         total -= np.einsum("ijlk,ik->lj", hessians, residuals)
         return self.steps @ total, np.einsum("ijk,ik->ij", gradients, residuals)

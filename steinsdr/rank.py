@@ -25,9 +25,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import (
     InstanceWith,
+    check_generator,
     check_integer,
     check_matrix,
     check_points,
+    check_products,
     check_responses,
     check_result,
     check_same_rows,
@@ -222,6 +224,7 @@ def permutation_null(
     check_same_rows(S, responses, name="scores")
     check_integer(k, "k", low=1)
     check_integer(m, "m", low=1)
+    check_generator(rng)
     n, p = S.shape
     q = responses.shape[1]
     null = np.zeros((m, k))
@@ -232,6 +235,7 @@ def permutation_null(
         permuted = responses[np.stack([rng.permutation(n) for _ in range(size)], axis=1)]
         # One product for the chunk. No Gram matrices: their rounding would hide small values.
         moments = (S.T @ permuted.reshape(n, size * q) / n).reshape(p, size, q)
+        check_result(moments, "the moments", "scores and Y")
         values = np.linalg.svd(moments.transpose(1, 0, 2), compute_uv=False)[:, :k]
         null[start : start + size, : values.shape[1]] = values
     return null
@@ -265,6 +269,7 @@ class HardThreshold(BaseEstimator):
         """Return the rank of ``cross_moment`` (p, q); it may be 0."""
         self._validate_params()
         values = np.linalg.svd(check_matrix(cross_moment, "cross_moment"), compute_uv=False)
+        check_result(values, "the singular values", "cross_moment")
         rank = int(np.sum(values > self.tau))
         return RankSelection(rank, "threshold", values, np.full_like(values, self.tau))
 
@@ -337,8 +342,12 @@ class AdaptiveRank(BaseEstimator):
     ) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q), the cross-moment of ``scores`` and ``Y``."""
         self._validate_params()
+        check_matrix(scores, "scores")
+        check_matrix(Y, "Y")
+        check_generator(rng)
         k = self.max_rank
         values = leading_singular_values(check_matrix(cross_moment, "cross_moment"), k)
+        check_result(values, "the singular values", "cross_moment")
         tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)
         if self.branch == "energy" or (self.branch == "auto" and tails.heavy):
             return RankSelection(energy_rank(values, self.energy), "energy", values, tails=tails)
@@ -436,6 +445,11 @@ class SequentialRank(BaseEstimator):
         )
         for name, array in (("scores", S), ("X", points)):
             check_same_rows(array, responses, name=name)
+            check_spread(array, name)
+        check_matrix(cross_moment, "cross_moment")
+        check_spread(responses, "Y")
+        check_products(S, responses, "scores and Y")
+        check_generator(rng)
         S = S - S.mean(axis=0)
         responses = _bounded_responses(points, responses)
         U, _, Vt = np.linalg.svd(S.T @ responses, full_matrices=False)
@@ -565,6 +579,7 @@ class DominanceRank(BaseEstimator):
         """Return the rank of ``matrix`` (h, p), the first-layer weights, given X (n, p)."""
         self._validate_params()
         values = leading_singular_values(check_matrix(matrix, "matrix"), self.max_rank)
+        check_result(values, "the singular values", "matrix")
         tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)
         heavy = tails.heavy if self.branch == "auto" else self.branch == "heavy"
         # Values that all vanish have energy one throughout, hence rank 1 in every branch.

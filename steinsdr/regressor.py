@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import InstanceWith, check_points, check_responses, varying_columns
+from ._base import InstanceWith, check_points, check_responses, check_result, varying_columns
 from .link import KernelLink, fit_link, link_gradients
 
 __all__ = ["SteinRegressor"]
@@ -123,6 +123,7 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         points = check_points(self, X, reset=False)
         indices = self.reduction_.transform(points[:, self._varying])
         values = self._mean + self._spread * self._link.predict(indices)
+        check_result(values, "the predictions")
         return values[:, 0] if self._flat else values
 
     def _candidates(self, p: int) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, subspace_angles
 
-from ._base import check_integer, check_matrix
+from ._base import check_generator, check_integer, check_matrix
 
 __all__ = [
     "chance_distance",
@@ -96,6 +96,7 @@ def chance_distance(
     check_integer(p, "p", low=1)
     check_integer(r, "r", low=1, high=p)
     check_integer(n_draws, "n_draws", low=2)
+    check_generator(rng)
     draws = [
         procrustes_distance(rng.standard_normal((p, r)), rng.standard_normal((p, r)))
         for _ in range(n_draws)

@@ -6,14 +6,10 @@ look at something else, write a probe there and name it in a view. Pictures of t
 """
 
 import argparse
-import functools
-import http.server
 import re
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +22,9 @@ REDIRECTION = re.compile(r"http-equiv=.?refresh", re.IGNORECASE)
 
 # So many sentences about one thing on one page; the rest is counted.
 SHOWN = 5
+
+# So many browsers share the pages.
+BROWSERS = 2
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,6 @@ def event_problems(events: list[tuple[str, dict[str, Any]]]) -> Iterator[str]:
                     yield f"an error in the console: {event['entry']['text']}"
             case "Network.requestWillBeSent":
                 urls[event["requestId"]] = event["request"]["url"]
-            case "Network.responseReceived" if event["response"]["status"] >= 400:
-                yield f"{event['response']['url']}: status {event['response']['status']}"
             case "Network.loadingFailed" if not event.get("canceled"):
                 yield f"{urls.get(event['requestId'], 'a file')}: {event['errorText']}"
 
@@ -102,23 +99,7 @@ def page_problems(browser: Browser, url: str, picture: Path | None) -> Iterator[
     yield from event_problems(browser.events)
 
 
-@contextmanager
-def served(root: Path) -> Iterator[str]:
-    """Address of a folder while it is served on this machine."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None: ...
-
-    handler = functools.partial(Quiet, directory=str(root))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-
-
-def problems(
-    root: Path, chromium: str, pictures: Path | None = None, base: str | None = None, jobs: int = 1
-) -> list[str]:
+def problems(root: Path, chromium: str, pictures: Path | None = None) -> list[str]:
     """Everything wrong with the pages below a folder, a line each.
 
     Parameters
@@ -129,10 +110,6 @@ def problems(
         Path of the browser.
     pictures : Path or None
         Folder for pictures of the pages.
-    base : str or None
-        Address at which the folder is served; its files are opened if there is none.
-    jobs : int
-        Number of browsers, each with a share of the pages.
 
     Raises
     ------
@@ -140,7 +117,6 @@ def problems(
         If there are no pages.
     """
     root = root.resolve()
-    base = base or root.as_uri() + "/"
     pages = site_pages(root)
     if not pages:
         raise ValueError(f"root must be the folder of a built book, but {root} has no pages")
@@ -155,12 +131,12 @@ def problems(
                 if name.parts[0] == "_modules":  # pages of source: many, and all alike
                     picture = None
                 try:
-                    found[page] = list(page_problems(browser, base + name.as_posix(), picture))
+                    found[page] = list(page_problems(browser, page.as_uri(), picture))
                 except BrowserError as error:
                     raise BrowserError(f"{name}: {error}") from error
 
-    with ThreadPoolExecutor(jobs) as pool:
-        for worker in [pool.submit(look) for _ in range(min(jobs, len(pages)))]:
+    with ThreadPoolExecutor(BROWSERS) as pool:
+        for worker in [pool.submit(look) for _ in range(min(BROWSERS, len(pages)))]:
             worker.result()
     return [f"{page.relative_to(root)}: {s}" for page in pages for s in found[page]]
 
@@ -171,8 +147,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, help="the built book, such as _build/html")
     parser.add_argument("--screenshots", type=Path, help="folder for pictures of the pages")
     parser.add_argument("--require", action="store_true", help="fail if there is no Chromium")
-    parser.add_argument("--http", action="store_true", help="serve the pages, not open the files")
-    parser.add_argument("--jobs", type=int, default=2, help="number of browsers")
     options = parser.parse_args(arguments)
 
     chromium = find_chromium()
@@ -182,8 +156,7 @@ def main(arguments: list[str]) -> int:
             "browser.\nInstall it (on Debian: apt-get install chromium) or name it in CHROMIUM."
         )
         return 1 if options.require else 0
-    with served(options.folder) if options.http else nullcontext() as base:
-        found = problems(options.folder, chromium, options.screenshots, base, options.jobs)
+    found = problems(options.folder, chromium, options.screenshots)
     for problem in found:
         print(problem)
     print(f"{len(site_pages(options.folder))} pages seen in Chromium, {len(found)} problems")

@@ -1,4 +1,4 @@
-"""What all baselines share: scikit-learn's checks, degenerate data, bad data and parameters."""
+"""What all baselines share: scikit-learn's checks, degenerate data, bad parameters."""
 
 from __future__ import annotations
 
@@ -110,37 +110,7 @@ def assert_orthonormal(estimator, X, Y):
         assert np.linalg.matrix_rank(directions * X.std(axis=0)[:, None]) == d
 
 
-# Bad input: an error that names the argument
-
-
-def altered(array, value):
-    array = array.copy()
-    array[3, 0] = value
-    return array
-
-
-@each_estimator
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda X, Y: (altered(X, np.nan), Y), "X contains NaN"),
-        (lambda X, Y: (altered(X, 1e200), Y), "X holds values too large"),
-        (lambda X, Y: (X, altered(Y, 1e200)), "y holds values too large"),
-        (lambda X, Y: (X, altered(Y, np.nan)), r"y has 1 row\(s\) with NaN"),
-        (
-            lambda X, Y: (X, altered(Y, np.inf)),
-            r"y contains infinity in column\(s\) 0, first in row 3",
-        ),
-        (lambda X, Y: (X, Y[:-1]), r"y has 59 row\(s\) but X has 60"),
-        (lambda X, Y: (X, None), "requires y to be passed"),
-        (lambda X, Y: (X, np.ones_like(Y)), r"y has 2 column\(s\), all constant"),
-        (lambda X, Y: (np.full_like(X, 0.1), Y), r"X has 6 column\(s\), all constant"),
-        (lambda X, Y: (X[:1], Y[:1]), r"1 sample\(s\).*minimum of [234] is required by"),
-    ],
-)
-def test_bad_data_are_named(estimator, change, message):
-    with pytest.raises(ValueError, match=message):
-        clone(estimator).fit(*change(*data()))
+# Bad parameters: an error that names them (bad data: test_bad_input.py)
 
 
 class OwnRule:

@@ -6,7 +6,7 @@ from pathlib import Path
 import check_browser
 import pytest
 from browser.devtools import Browser, find_chromium
-from check_browser import main, page_problems, problems, served, site_pages
+from check_browser import main, page_problems, problems, site_pages
 
 CHROMIUM = find_chromium()
 MATHJAX = Path(__file__).parent.parent / "book/_vendor/mathjax"
@@ -79,19 +79,10 @@ def test_broken_page_has_all_its_problems(browser, site, monkeypatch):
 
 
 @needs_chromium
-def test_clean_page_passes_as_file_and_served(browser, site):
-    with served(site) as base:
-        assert list(page_problems(browser, base + "page.html", None)) == []
+def test_clean_page_passes_and_defects_of_one_kind_are_counted(browser, site):
     assert list(page_problems(browser, (site / "page.html").as_uri(), None)) == []
-
-
-@needs_chromium
-def test_defects_of_one_kind_are_counted_and_missing_files_found_when_served(browser, site):
-    plant(site, "<p style='color: #888'>pale</p>" * 12 + "<script src='none.js'></script>")
-    with served(site) as base:
-        found = list(page_problems(browser, base + "page.html", None))
+    found = list(page_problems(browser, plant(site, "<p style='color: #888'>pale</p>" * 12), None))
     assert found[5] == "1280 px, light: and 7 more"
-    assert found[-1].endswith("none.js: status 404")
 
 
 @needs_chromium
@@ -105,7 +96,7 @@ def test_exit_code_pages_and_pictures(site, capsys):
     assert capsys.readouterr().out == "2 pages seen in Chromium, 0 problems\n"
     assert len(list(pictures.rglob("page-*.jpg"))) == len(list(pictures.rglob("*.jpg"))) == 4
     plant(site, "<img src='none.png' alt='x'>")
-    assert main([str(site), "--http", "--jobs", "1"]) == 1
+    assert main([str(site)]) == 1
     assert "page.html: 390 px, dark: a picture is not there" in capsys.readouterr().out
 
 
@@ -114,9 +105,6 @@ def test_missing_browser_is_told_and_may_be_required(tmp_path, monkeypatch, caps
     assert main([str(tmp_path)]) == 0
     assert "NOT CHECKED" in capsys.readouterr().out
     assert main([str(tmp_path), "--require"]) == 1
-
-
-def test_empty_folder_is_no_book(tmp_path):
     with pytest.raises(ValueError, match="no pages"):
         problems(tmp_path, "no-such-browser")
 

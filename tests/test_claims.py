@@ -226,8 +226,38 @@ PLANTED = {
         ({"ratios": np.array([0.5, 0.9]), "repaired": 0.2}, False),
     ],
     "lem:kef-prop": [
-        ({"size": 1.02, "steep": 7.0, "sharp": 0.5}, True),
-        ({"size": 1.02, "steep": np.inf, "sharp": 0.5}, False),
+        ({"ratio": 1.05, "steep": steep, "sharp": 0.5, "true_to": 2, "false_from": 20}, answer)
+        for steep, answer in ((7.0, True), (np.inf, False))
+    ],
+    "lem:sub-exp": [({"worst": 1.4}, True), ({"worst": 2.1}, False)],
+    "lem:app-ge": [
+        ({"share": SimpleNamespace(low=low), "sharp": sharp, "allowed": 0.1}, answer)
+        for low, sharp, answer in ((0.0, 0.09, True), (0.2, 0.09, False), (0.0, 0.01, False))
+    ],
+    "lem:app-rp": [({"ratio": 0.9}, True), ({"ratio": 1.1}, False)],
+    "lem:replacement-stability": [({"ratio": 0.5}, True), ({"ratio": 1.1}, False)],
+    "lem:app-m3": [
+        ({"M3": 2.0, "found": found, "far": far}, answer)
+        for found, far, answer in ((1.99, 1e-8, True), (2.1, 1e-8, False), (1.99, 1e-2, False))
+    ],
+    "lem:app-bd-general": [
+        ({"low": 0.1, "high": 0.8, "least": least, "most": 0.5}, answer)
+        for least, answer in ((0.2, True), (0.05, False))
+    ],
+    "lem:app-opb": [
+        ({"c": 2, "least": 0.25, "most": most}, answer)
+        for most, answer in ((0.25, True), (0.3, False))
+    ],
+    "after thm:kernel": [
+        ({"half": half, "all": -0.25}, answer) for half, answer in ((-0.25, True), (-0.1, False))
+    ],
+    "the:rank-s": [
+        ({"sufficient": n, "right": k}, answer)
+        for n, k, answer in ((20, 20, True), (20, 19, False), (0, 0, False))
+    ],
+    "assum:source": [
+        ({"variation": v, "growth": g}, answer)
+        for v, g, answer in ((0.5, 30, True), (1.1, 30, False), (0.5, 2, False))
     ],
     "thm:subgcomp": [({"rate": RATE, "growth": 1e3}, True), ({"rate": RATE, "growth": 1}, False)],
     "thm:kernel": [({"uniform": FLAT, "last": 0.9}, True), ({"uniform": RATE, "last": 0.9}, False)],

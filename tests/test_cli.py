@@ -8,6 +8,8 @@ import pytest
 from conftest import ROOT
 
 from steinsdr.__main__ import _parser, main
+from steinsdr.paper.commands import _KEYS
+from steinsdr.paper.experiment import EXPERIMENTS, find_experiment
 
 TINY = ["--only", "method=SIR|TRE-sup,law=ar1,n=50,rep=0-1", "--quiet"]
 
@@ -67,6 +69,10 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         (["run", "table1", "--profile", "big"], "'smoke', 'laptop', 'paper'"),
         (["run", "table1", "--only", "method=SIRR"], "method must be one of 'SIR', 'csOPG'"),
         (["run", "table1", "--only", "SIR"], "only must look like"),
+        (["run", "table1", "--only", "n=60"], "n must be one of '50', '100'"),
+        (["run", "table1", "--only", "colour=red"], "a filter's name must be one of 'law', 'n',"),
+        (["run", "table1", "--only", "rep=3-"], "rep must be a number such as 3 or a range 10-19"),
+        (["run", "table1", "--only", "rep=²"], "rep must be a number such as 3 or a range 10-19"),
         (["run", "table1", "--only", "rep=9-3"], "rep must be a range that ascends; got '9-3'"),
         (["run", "theory", "--only", "study=split-q,size=100"], "(split-q: 4, 8, 16, 32, 64); got"),
         (["run", "table1", "--results", "Makefile"], "Makefile"),
@@ -142,6 +148,8 @@ def commands(capsys):
 
 
 def test_every_command_shows_an_example_that_is_understood(capsys):
+    keys = {key for name in EXPERIMENTS for key in find_experiment(name).keys}
+    assert keys == set(_KEYS), "every row can be replayed"
     names = commands(capsys)
     assert names == [
         *["fit", "run", "replay", "check", "status"],

@@ -1,4 +1,4 @@
-"""SteinSDR: scikit-learn's own checks, configurations, warnings, bad input, a light import."""
+"""SteinSDR: scikit-learn's own checks, configurations, warnings, bad parameters, a light import."""
 
 from __future__ import annotations
 
@@ -118,17 +118,6 @@ def test_frames(data):
     assert list(sdr.feature_names_in_) == columns
     numbers = SteinSDR(2).fit(X.astype(object), data.Y)
     np.testing.assert_array_equal(numbers.components_, sdr.components_)
-    other = X.assign(when=pd.date_range("2020-01-01", periods=len(X)), who="me")
-    for bad, message in [
-        (other, r"X: not numeric: dates or times, text such as 'me' in column\(s\) 'when', 'who'"),
-        (X.assign(gene3=1.0), r"constant column.*gene3"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            SteinSDR(2).fit(bad, Y)
-    with pytest.raises(ValueError, match="feature names"):
-        sdr.transform(X.rename(columns={"gene0": "other"}))
-    with pytest.raises(ValueError, match="X_unlabeled: The feature names should match"):
-        SteinSDR(3, config="full").fit(X, Y, X_unlabeled=X[columns[::-1]])
 
 
 def test_pipeline_grid_search_and_clone(data):
@@ -188,55 +177,27 @@ def test_one_covariate_is_its_own_subspace(rng):
     np.testing.assert_allclose(sdr.components_, [[1.0]])
 
 
-def changed(array, value, where=(3, 4)):
-    array = array.astype(object if isinstance(value, str) else float)
-    array[where] = value
-    return array
-
-
 @pytest.mark.parametrize(
-    ("parameters", "change", "message"),
+    ("parameters", "message"),
     [
-        ({"n_components": 21}, {}, "n_components=21 but X has 20 column.* and y has 10"),
-        ({"n_components": 0}, {}, "'n_components' parameter"),
-        ({"n_components": 2.0}, {}, "'n_components' parameter"),
-        ({"config": "semi"}, {}, "'config' parameter"),
-        ({"config": "split"}, {}, "config='split' needs unlabeled rows"),
-        ({"score_estimator": "kernel"}, {}, "'score_estimator' parameter"),
-        ({"score_estimator": TikhonovScore}, {}, "'score_estimator' parameter"),
-        ({"score_estimator": TikhonovScore(lam=-1)}, {}, "'lam' parameter of TikhonovScore"),
-        ({"rank": "best"}, {}, "'rank' parameter"),
-        ({"n_components": 2, "rank": AdaptiveRank}, {}, "'rank' parameter"),
-        ({"center": "yes"}, {}, "'center' parameter"),
-        ({"random_state": "x"}, {}, "'random_state' parameter"),
-        (
-            {},
-            {"X": lambda X: changed(X, np.nan)},
-            r"X contains NaN in column\(s\) 4, first in row 3",
-        ),
-        ({}, {"X": lambda X: changed(X, "a")}, "X: not numeric: text such as 'a'"),
-        ({}, {"X": lambda X: changed(X, 0.1, np.s_[:, 4])}, r"X has 1 constant column\(s\) \(4\)"),
-        ({}, {"Y": lambda Y: Y[:-1]}, r"y has 399 row\(s\) but X has 400"),
-        ({}, {"Y": lambda Y: changed(Y, np.nan, (5, 2))}, "partly NaN .first: row 5"),
-        ({}, {"Y": lambda Y: changed(Y, np.inf, (5, 2))}, "y contains infinity"),
-        ({}, {"Y": lambda Y: Y * np.nan}, r"y has 0 labeled row\(s\); at least 2"),
-        ({}, {"Y": lambda Y: Y[:, :, None]}, "y: Found array with dim 3"),
-        ({}, {"Y": lambda Y: 0.1 + 0 * Y}, "y: every response is constant"),
-        (
-            {"n_components": 2, "weights": None},
-            {"Y": lambda Y: Y[:, 0]},
-            r"at most 1 direction.*first moments",
-        ),
-        ({}, {"X_unlabeled": lambda U: U[:, 1:]}, r"X_unlabeled has 19 column\(s\); expected 20"),
-        ({}, {"X_unlabeled": lambda U: U * np.nan}, "X_unlabeled contains NaN"),
+        ({"n_components": 21}, "n_components=21 but X has 20 column.* and y has 10"),
+        ({"n_components": 11, "weights": None}, r"at most 10 direction.*first moments"),
+        ({"n_components": 0}, "'n_components' parameter"),
+        ({"n_components": 2.0}, "'n_components' parameter"),
+        ({"config": "semi"}, "'config' parameter"),
+        ({"config": "split"}, "config='split' needs unlabeled rows"),
+        ({"score_estimator": "kernel"}, "'score_estimator' parameter"),
+        ({"score_estimator": TikhonovScore}, "'score_estimator' parameter"),
+        ({"score_estimator": TikhonovScore(lam=-1)}, "'lam' parameter of TikhonovScore"),
+        ({"rank": "best"}, "'rank' parameter"),
+        ({"n_components": 2, "rank": AdaptiveRank}, "'rank' parameter"),
+        ({"center": "yes"}, "'center' parameter"),
+        ({"random_state": "x"}, "'random_state' parameter"),
     ],
 )
-def test_bad_input_is_named(data, parameters, change, message):
-    same = lambda array: array  # noqa: E731
-    X, Y = change.get("X", same)(data.X), change.get("Y", same)(data.Y)
-    extra = change["X_unlabeled"](data.X_unlabeled) if "X_unlabeled" in change else None
+def test_bad_parameters_are_named(data, parameters, message):
     with pytest.raises(ValueError, match=message):
-        SteinSDR(**parameters).fit(X, Y, extra)
+        SteinSDR(**parameters).fit(data.X, data.Y)
 
 
 def test_duplicated_rows_are_finite(data):

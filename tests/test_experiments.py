@@ -19,7 +19,7 @@ from toy_experiment import DEADLY, TOY1, TOY2, computed
 
 from steinsdr import SteinSDR
 from steinsdr.paper.experiment import parse_only
-from steinsdr.paper.provenance import Manifest, check_code, record_rows, replay, replay_sample
+from steinsdr.paper.provenance import check_code, record_rows, replay, replay_sample
 from steinsdr.paper.run import run
 from steinsdr.paper.simulations import TABLE1, SharedScore
 from steinsdr.paper.store import Store
@@ -167,7 +167,7 @@ def test_rank_is_that_of_the_public_estimator():
 
 
 @pytest.mark.slow
-def test_kill_in_the_middle_loses_and_repeats_nothing(tmp_path):
+def test_kill_in_the_middle_loses_and_repeats_nothing(tmp_path, capsys):
     path = tmp_path / "toy1.csv"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen([sys.executable, TOY, tmp_path], env=environment)
@@ -180,14 +180,14 @@ def test_kill_in_the_middle_loses_and_repeats_nothing(tmp_path):
     assert process.wait() == -signal.SIGKILL, "it should have been in the middle"
     with open(path, "ab") as file:
         file.write(b"isotropic,40,TRE-sp")  # as if the kill had torn a line
-    said = []
     only = {"method": ["SIR", "TRE-sup", "TRE-split"]}
     cells = TOY1.cells("paper", only)
     kept = stored(TOY1, tmp_path)
     assert 20 <= len(kept) < len(cells)
-    outcome = run(TOY1, cells, tmp_path, progress=False, say=said.append)
+    capsys.readouterr()
+    outcome = run(TOY1, cells, tmp_path, progress=False)
     assert (outcome.before, outcome.added) == (len(kept), len(cells) - len(kept))
-    torn, unrecorded, plan = said
+    torn, unrecorded, plan = capsys.readouterr().out.splitlines()
     assert "torn" in torn
     assert "rows without a record, as after a killed run: SIR" in unrecorded
     assert f"{len(cells) - len(kept)} to compute" in plan
@@ -200,19 +200,8 @@ def test_kill_in_the_middle_loses_and_repeats_nothing(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_workers_end_with_a_killed_parent(tmp_path):
-    def children(parent):
-        found = []
-        for path in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = path.read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if fields[1] == str(parent) and b"loky" in (path.parent / "cmdline").read_bytes():
-                found.append(path.parent)
-        return found
-
+    psutil = pytest.importorskip("psutil")
     process = subprocess.Popen([sys.executable, TOY, tmp_path, "2"])
     deadline = time.monotonic() + 60
     path = tmp_path / "toy1.csv"
@@ -220,14 +209,11 @@ def test_workers_end_with_a_killed_parent(tmp_path):
         if path.exists() and path.read_bytes().count(b"\n") > 5:
             break
         time.sleep(0.01)
-    workers = children(process.pid)
+    workers = psutil.Process(process.pid).children()
     process.kill()
     process.wait()
     assert len(workers) >= 2
-    deadline = time.monotonic() + 10
-    while any(worker.exists() for worker in workers) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert not [worker for worker in workers if worker.exists()]
+    assert psutil.wait_procs(workers, timeout=10)[1] == [], "still alive"
 
 
 def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, fits):
@@ -257,7 +243,7 @@ def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, fits):
     assert path.stat().st_mtime_ns == written
 
 
-def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch):
+def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch, capsys):
     original = SharedScore._estimated
 
     def failing(shared, at):
@@ -279,12 +265,11 @@ def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch):
     assert "NaN" in found["lognormal", 40][1]
     assert found["isotropic", 40][1] == "ok"
     assert run(TOY1, cells, tmp_path, progress=False).added == 0, "a failure is a result"
-    before, said = (tmp_path / "toy1.csv").read_bytes(), []
-    retry = {"retry_failed": True, "progress": False, "say": said.append}
+    before, retry = (tmp_path / "toy1.csv").read_bytes(), {"retry_failed": True, "progress": False}
     with pytest.raises(ValueError, match="no Dask scheduler answers at nonsense"):
         run(TOY1, cells, tmp_path, scheduler="nonsense", **retry)
     assert (tmp_path / "toy1.csv").read_bytes() == before, "until something takes its place"
-    assert said[0] == "2 failed cell(s) are tried again."
+    assert "2 failed cell(s) are tried again.\n" in capsys.readouterr().out
     again = run(TOY1, cells, tmp_path, **retry)
     assert (again.added, again.failed) == (2, 0)
     assert {status for _, status in stored(TOY1, tmp_path).values()} == {"ok"}
@@ -356,18 +341,17 @@ def change_manifest(folder, change):
         ("NN-split", 0.1, True, "NOT the same"),
     ],
 )
-def test_replay_agrees_or_detects_tampering(results, method, amount, elsewhere, verdict):
+def test_replay_agrees_or_detects_tampering(results, method, amount, elsewhere, verdict, capsys):
     shift(results, method, amount)
     if elsewhere:
         old = {"torch": "0.1"}
         change_manifest(results, lambda c: c["environments"][0]["versions"].update(old))
     row = Store(TOY1, results).read()["lognormal", 30, method, 0]
-    outcome = replay(TOY1, row, made_here=Manifest(TOY1, results).made_here())
-    assert str(outcome).startswith(verdict)
-    assert outcome.same is verdict.startswith("same")
+    assert replay(TOY1, results, row) is verdict.startswith("same")
+    assert f"toy1 lognormal 30 {method} 0: {verdict}" in capsys.readouterr().out
 
 
-def test_changed_code_needs_a_replay(results):
+def test_changed_code_needs_a_replay(results, capsys):
     old = {"code": "0123456789abcdef"}
     change_manifest(results, lambda c: c["methods"]["TRE-sup"].update(old))
     more = TOY1.cells("laptop", {"method": ["TRE-sup"]})
@@ -376,20 +360,16 @@ def test_changed_code_needs_a_replay(results):
     others = TOY1.cells("laptop", {"method": ["SIR"]})
     assert run(TOY1, others, results, progress=False).added, "other methods are not concerned"
     shift(results, "TRE-sup", 0.01)
-    with pytest.raises(ValueError, match=r"not those that .* records: TRE-sup \(not the 4 rows"):
-        check_code(TOY1, results, ["TRE-sup"], accept=True)
-    record_rows(TOY1, results, say=lambda _: None)
+    record_rows(TOY1, results)
     with pytest.raises(ValueError, match="TRE-sup: 3 of 3 replayed rows"):
-        check_code(TOY1, results, ["TRE-sup"], accept=True, say=lambda _: None)
-    with pytest.raises(ValueError, match="sample must be an integer at least 1"):
-        check_code(TOY1, results, ["TRE-sup"], accept=True, sample=0)
-    assert replay_sample(TOY1, results, 40, say=lambda _: None) == 4, "of 12, whatever their code"
+        check_code(TOY1, results, ["TRE-sup"], accept=True)
+    assert replay_sample(TOY1, results, 40) == 4, "of 12, whatever their code"
     shift(results, "TRE-sup", -0.01)
-    record_rows(TOY1, results, say=lambda _: None)
-    said = []
-    outcome = run(TOY1, more, results, accept_code_change=True, progress=False, say=said.append)
+    record_rows(TOY1, results)
+    capsys.readouterr()
+    outcome = run(TOY1, more, results, accept_code_change=True, progress=False)
     assert outcome.added == len(more) - 4
-    assert sum("TRE-sup 0: same" in sentence for sentence in said) == 3
+    assert capsys.readouterr().out.count("TRE-sup 0: same") == 3
     entry = json.loads((results / "toy1.manifest.json").read_text())["methods"]["TRE-sup"]
     assert entry["found_equal"] == [old | {"rows_replayed": 3}]
 
@@ -403,23 +383,6 @@ def test_filters_choose_and_reach_beyond_the_profile():
     laws, sizes, methods, reps = map(set, zip(*cells, strict=True))
     assert (laws, methods, reps) == ({"ar1"}, {"NN-split", "csOPG-raw"}, {3, 10, 11})
     assert sizes == {50, 100}, "what the filter does not name, the profile decides"
-
-
-@pytest.mark.parametrize(
-    ("only", "message"),
-    [
-        (["law=normal"], "law must be one of 'isotropic', 'ar1'"),
-        (["n=60"], "n must be one of '50', '100'"),
-        (["colour=red"], "a filter's name must be one of 'law', 'n', 'method', 'rep'"),
-        (["method"], "only must look like"),
-        (["rep=x"], "rep must be a number"),
-        (["rep=3-"], "rep must be a number such as 3 or a range 10-19; got '3-'"),
-        (["rep=²"], "rep must be a number such as 3 or a range 10-19; got '²'"),
-    ],
-)
-def test_wrong_filters_are_refused_with_the_valid_names(only, message):
-    with pytest.raises(ValueError, match=message):
-        TABLE1.cells("smoke", parse_only(only))
 
 
 def test_expensive_groups_come_last_and_repetitions_in_order():

@@ -87,7 +87,8 @@ WITHOUT_NUMBERS = {
     "steinsdr.paper.rates:_group",
     "steinsdr.rank:AdaptiveRank",  # made, but not asked where r is known
 }
-SIMULATED = (*PAPER_METHODS, "SIR-projective", "KSIR-all", "ridge", "true-score")
+BEYOND = ("aug-sup", "aug-full", "weighted-sup", "weighted-full", "RFM")
+SIMULATED = (*PAPER_METHODS, *BEYOND, "SIR-projective", "KSIR-all", "ridge", "true-score")
 REAL = ("SIR", "csOPG", "KSIR", "MLP", "NN-split", "TRE-full", "RRR", "SIR-Tf", "ridge-inner")
 SMALLEST = {s.family: (name, s.sizes[0], 0) for name, s in reversed(STUDIES.items())}
 
@@ -120,7 +121,8 @@ def definitions_entered(function):
     ("experiment", "cell"),
     [
         *((TOY1, ("lognormal", 40, method, 0)) for method in SIMULATED),
-        *((TOY1, ("isotropic", 40, method, 0)) for method in ("TRE-sup", "MLP")),
+        *((TOY1, ("isotropic", 40, method, 0)) for method in ("TRE-sup", "MLP", *BEYOND)),
+        *((TOY1, (law, 40, "limit", 0)) for law in ("isotropic", "lognormal")),
         *((TOY2, (law, 3, m, 0)) for m in SIMULATED for law in ("isotropic", "lognormal")),
         (TOY2, ("isotropic", 3, "SIR-projected-null", 0)),
         *((None, (0.6, 0.5, method, 0)) for method in REAL),

@@ -96,10 +96,6 @@ def test_ledger_of_the_papers_own_figures_agrees(tmp_path):
     cell = ours[(ours.cell == "ar1 n=50") & (ours.method == "SIR")].iloc[0]
     assert (cell["reps"], cell["failure_rate"]) == (3, 0.25), "failures are counted, not averaged"
     assert set(ledger.extras["method"]) == {"csOPG-raw", "SIR"}
-    variants = ledger.variants("table1")
-    assert list(variants["law"]) == ["ar1", "exp_ar1_literal"]
-    assert variants["reading"].str.len().min() > 0
-    assert ledger.variants("table3").empty
     assert ledger.repetitions("table1") == "3 data sets"
 
 
@@ -206,13 +202,11 @@ def test_paired_differences_by_hand():
 
 
 @pytest.mark.parametrize("experiment", map(find_experiment, EXPERIMENTS), ids=lambda e: e.name)
-def test_committed_rows_are_those_of_the_committed_code(experiment):
+def test_committed_rows_are_those_of_the_committed_code(experiment, capsys):
     if not (RESULTS / f"{experiment.name}.csv").exists():
         pytest.skip("no rows yet")
-    said = []
-    rows = Store(experiment, RESULTS, said.append).read()
-    manifest = Manifest(experiment, RESULTS)
-    assert said == []
+    rows, manifest = Store(experiment, RESULTS).read(), Manifest(experiment, RESULTS)
+    assert capsys.readouterr().out == "", "no line is torn"
     changed = manifest.changed(set(map(experiment.method_of, rows)))
     assert changed == {}, f"run: steinsdr check {experiment.name}"
     hint = f"restore them, or run: steinsdr check {experiment.name} --record-rows"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import yaml
 from conftest import PROJECT, ROOT
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_notebook
 from packaging.requirements import Requirement
 
 from steinsdr.__main__ import main
@@ -108,29 +108,6 @@ def test_stored_profiles_fit_the_notebooks(name):
     parameters = read_profile(ROOT / "notebooks", name)
     assert set(parameters) == {path.stem for path in NOTEBOOKS}
     assert any(parameters.values()) == (name != "laptop")
-
-
-def test_contract_is_broken_by_a_bad_notebook():
-    parameters = new_code_cell("n = 300  # sample size", metadata={"tags": ["parameters"]})
-    functions = "".join(f"def f{k}():\n    pass\n" for k in range(3))
-    long = "def long():\n" + "    pass\n" * MAX_LINES
-    code = new_code_cell(f"import torchvision\nclass C:\n    pass\n{functions}{long}")
-    code.outputs = [new_output("error", ename="ValueError", evalue="", traceback=[])]
-    rest = [new_code_cell("n") for _ in range(MAX_CELLS)]
-    notebook = new_notebook(cells=[new_markdown_cell("$\\bs(x)$"), parameters, code, *rest])
-    assert list(contract_violations(notebook)) == [
-        "it was not executed from top to bottom in a fresh kernel",
-        "it stores an error",
-        "it has 27 code cells, more than 25",
-        "it has 186 lines of code, more than 150",
-        "it defines 4 functions, more than 3",
-        "long has more than 12 lines: it belongs in the package",
-        "it defines the class C, which belongs in the package",
-        "it imports torchvision, which steinsdr[paper] does not bring",
-        "not `name: type = value  # meaning`: 'n = 300  # sample size'",
-        "\\bs is known to the book alone: Jupyter and Colab show it as it is",
-        "no cell has its output checked",
-    ]
 
 
 # Execution, in place and in batches.
@@ -232,6 +209,7 @@ def test_resume_keeps_what_is_good(folder, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_interrupt_leaves_what_is_finished_and_no_kernel(folder):
+    psutil = pytest.importorskip("psutil")
     write_notebook("a_quick", "print(1)")
     slow = "pathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(600)"
     write_notebook("b_slow", "import os, pathlib, time", slow)
@@ -246,17 +224,11 @@ def test_interrupt_leaves_what_is_finished_and_no_kernel(folder):
     while not (pid.exists() and pid.read_text()):
         assert process.poll() is None
         time.sleep(0.1)
+    kernel = psutil.Process(int(pid.read_text()))
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
     assert [row["status"] for row in summary().values()] == ["ok", "not run"]
-    for _ in range(100):
-        try:
-            os.kill(int(pid.read_text()), 0)
-        except ProcessLookupError:
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("the kernel survived")
+    assert psutil.wait_procs([kernel], timeout=10)[1] == [], "the kernel survived"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from conftest import ROOT
 
 from steinsdr.paper import pages
 from steinsdr.paper.claims import CLAIM_COLUMNS, QUESTIONS
-from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper, verdict_counts
+from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper
 from steinsdr.paper.simulations import TABLE1
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
@@ -38,15 +38,6 @@ def cells():
         ("table9", "a<b & c", "MLP", 1.0, 0.1, 1.5, 0.1, 100, 35.4, "differs"),
     ]
     return pd.DataFrame(rows, columns=list(LEDGER_COLUMNS))
-
-
-def test_counts_add_up(cells):
-    counts = verdict_counts(cells)
-    assert list(counts.index) == ["SIR", "MLP", "all"]
-    assert list(counts.columns.levels[0]) == ["Table 1", "Table 2", "Table 9"]
-    assert counts.loc["all"].sum() == len(cells)
-    assert counts.loc["MLP", ("Table 1", "missing")] == 1
-    assert counts.loc["SIR", ("Table 9", "differs")] == 0
 
 
 def test_html_has_every_cell_once_with_its_anchor_and_the_choices(cells):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pooch
 import pytest
-from conftest import ROOT
+from conftest import DATA
 from patchseq_miniature import DRIVERS, write_miniature
 from sklearn.base import clone
 
@@ -37,7 +36,7 @@ from steinsdr.paper.patchseq import (
 )
 from steinsdr.simulation import stream_seed
 
-REAL = Path(os.environ.get(DATA_VARIABLE, ROOT.parent / "shared" / "data")) / "m1_patchseq"
+REAL = DATA / "m1_patchseq"
 
 CONFIGS = ("sup", "split", "full")
 

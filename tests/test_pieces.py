@@ -117,6 +117,22 @@ def test_dask_collections_give_the_result_in_memory(data, collect, variant):
     assert hasattr(blocks, "feature_names_in_") == (collect is as_frames)
 
 
+@pytest.mark.parametrize("collect", [as_arrays, as_frames])
+@pytest.mark.parametrize("config", ["auto", "full", "split"])
+@pytest.mark.parametrize("max_rows", [LEARNED, 5000])
+def test_rows_without_responses_count_as_unlabeled_in_blocks(data, collect, config, max_rows):
+    X, Y = np.exp(data[0]), data[1].copy()  # heavy tails: "auto" takes all rows
+    Y[50:130] = np.nan  # a block without responses among them
+    settings = {"config": config, "max_rows": max_rows, "random_state": 0, "scale": "robust"}
+    whole = SteinSDR(2, **settings).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        blocks = SteinSDR(2, **settings).fit(*collect(X, Y))
+    assert (blocks.n_rows_, blocks.config_) == (N - 80, whole.config_)
+    np.testing.assert_allclose(blocks.cross_moment_, whole.cross_moment_, atol=1e-8)
+    np.testing.assert_allclose(blocks.components_, whole.components_, atol=1e-8)
+
+
 @pytest.mark.slow
 def test_a_worker_that_dies_changes_nothing(data, tmp_path):
     pytest.importorskip("distributed")
@@ -146,6 +162,12 @@ def test_a_worker_that_dies_changes_nothing(data, tmp_path):
     np.testing.assert_allclose(blocks.components_, whole.components_, atol=1e-8)
 
 
+def partly_missing(Y):
+    Y = Y.copy()
+    Y[9, 0] = np.nan
+    return Y
+
+
 @pytest.mark.parametrize(
     ("parameters", "change", "message"),
     [
@@ -154,7 +176,9 @@ def test_a_worker_that_dies_changes_nothing(data, tmp_path):
         ({}, lambda X, Y: (X[:-1], Y), r"y has 300 row\(s\) but X has 299"),
         ({}, lambda X, Y: (X, Y.compute()), "y is a ndarray; if one of X and y"),
         ({}, lambda X, Y: (X[:, 0], Y), r"X has 1 dimension\(s\); expected 2"),
-        ({"config": "full"}, lambda X, Y: (X, Y), "all rows are labeled"),
+        ({"config": "full"}, lambda X, Y: (X, Y), "needs unlabeled rows, and there are none"),
+        ({}, lambda X, Y: (X, Y * np.nan), r"y has 0 labeled row\(s\)"),
+        ({}, lambda X, Y: (X, partly_missing(Y)), r"1 row\(s\) that are partly NaN \(first: row 9"),
         ({"augment": None, "weights": None, "pca": None, "scale": "sd"}, None, "paper's moment"),
     ],
 )

@@ -1,16 +1,13 @@
 """The pictures to play with: their data are what the package computes, and they move."""
 
-import json
+import importlib
 import runpy
+from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 from browser.devtools import TWO_FRAMES, Browser, find_chromium
 from check_browser import event_problems
 from conftest import ROOT
-
-from steinsdr.paper.ledger import Ledger
-from steinsdr.paper.pages import ledger_entries
 
 BOOK = ROOT / "book"
 CHROMIUM = find_chromium()
@@ -18,7 +15,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 PLACES = {
     "emerging": '<figure id="fig-emerging"><img alt=""></figure>',
     "score_field": '<figure id="fig-score-field"><img alt=""></figure>',
-    "ledger": '<div id="ledger-explorer" data-folder="play"></div>',
+    "ledger": '<div id="ledger-explorer" data-folder="_static/play"></div>',
 }
 # Move the last control of a kind, as a key would, and tell whether picture and words changed.
 MOVE = """(async () => {
@@ -58,24 +55,18 @@ def test_explorer_shows_what_the_package_estimates():
 
 @needs_chromium
 @pytest.mark.parametrize("name", PLACES)
-def test_controls_move_the_picture(name, tmp_path):
-    (tmp_path / "play").symlink_to(BOOK / "_static" / "play")
-    scripts = [f"play/{name}.js"]
+def test_controls_move_the_picture(name, tmp_path, monkeypatch):
+    play = tmp_path / "_static" / "play"
+    play.mkdir(parents=True)
+    for path in (BOOK / "_static" / "play").iterdir():
+        (play / path.name).symlink_to(path)
+    scripts = ["axes", f"{name}.data", name]
     if name == "ledger":
-        (tmp_path / "play").unlink()
-        (tmp_path / "play").mkdir()
-        for path in (BOOK / "_static" / "play").glob("*.js"):
-            (tmp_path / "play" / path.name).symlink_to(path)
-        results = BOOK / "results"
-        ledger = Ledger.build(results, BOOK / "paper")
-        for table, cells in ledger_entries(
-            ledger, pd.read_csv(results / "differences.csv")
-        ).items():
-            text = f"play.ledger.{table} = {json.dumps(cells)};"
-            (tmp_path / "play" / f"ledger.{table}.js").write_text(text)
-    else:
-        scripts.insert(0, f"play/{name}.data.js")
-    loaded = "".join(f"<script src='{src}'></script>" for src in ["play/axes.js", *scripts])
+        scripts.remove("ledger.data")  # written at every build, a script for each table
+        monkeypatch.syspath_prepend(str(BOOK / "_ext"))
+        app = SimpleNamespace(srcdir=ROOT, outdir=tmp_path, builder=SimpleNamespace(format="html"))
+        importlib.import_module("play").write_entries(app, None)
+    loaded = "".join(f"<script src='_static/play/{script}.js'></script>" for script in scripts)
     page = tmp_path / "page.html"
     page.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{PLACES[name]}{loaded}</body>")
     with Browser(CHROMIUM) as browser:

@@ -37,6 +37,8 @@ def test_spectrum_marks_what_is_kept(data):
     )
     assert ax.get_title() == f"permutation rule: rank {selection.rank}"
     assert any("threshold" in line.get_label() for line in ax.get_lines())
+    with pytest.raises(ValueError, match=r"n_components was given .* n_components='auto'"):
+        plotting.plot_spectrum(None)
 
 
 def test_spectrum_of_one_response_shows_band_and_threshold(data):

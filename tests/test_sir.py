@@ -179,9 +179,3 @@ def test_a_response_with_two_values_shows_one_direction():
     assert SIR(1).fit(X, labels[:, 0]).components_.shape == (1, 6)
     with pytest.raises(ValueError, match="n_components=2; expected at most 1, the number of dir"):
         SIR(2).fit(X, labels)
-
-
-def test_equal_slice_means_are_an_error():
-    X = np.array([[1.0], [-1.0], [1.0], [-1.0]])
-    with pytest.raises(ValueError, match="all slices have the same mean of X"):
-        SIR(1).fit(X, np.array([0.0, 0.0, 1.0, 1.0]))

@@ -50,26 +50,10 @@ def test_chance_level_of_the_papers_setting(rng):
     assert 0 < sd < 0.1
 
 
-@pytest.mark.parametrize(
-    ("A", "B", "message"),
-    [
-        (np.ones((2, 3)), np.ones((2, 3)), "r <= p"),
-        (np.ones((4, 2)), np.eye(4)[:, :2], "linearly dependent"),
-        (np.eye(4)[:, :2], np.eye(4)[:, :1], "must be equal"),
-        (np.full((3, 1), np.nan), np.eye(3)[:, :1], "NaN"),
-    ],
-)
-def test_bad_bases_are_named(A, B, message):
-    with pytest.raises(ValueError, match=message):
-        procrustes_distance(A, B)
-
-
 def test_cross_moment_is_the_mean_outer_product(rng):
     S, Y = rng.standard_normal((7, 3)), rng.standard_normal((7, 2))
     expected = np.mean([np.outer(s, y) for s, y in zip(S, Y, strict=True)], axis=0)
     np.testing.assert_allclose(cross_moment(S, Y), expected)
-    with pytest.raises(ValueError, match=r"7 row.* but Y has 6"):
-        cross_moment(S, Y[:6])
 
 
 def test_diagnostics_see_a_shrunk_score(rng):
@@ -80,9 +64,3 @@ def test_diagnostics_see_a_shrunk_score(rng):
     assert good.identity_error < 0.03
     assert shrunk.slope == pytest.approx(0.5, abs=0.02)
     assert np.abs(good.mean).max() < 0.03
-
-
-def test_diagnostics_refuse_a_constant_column(rng):
-    x = np.c_[rng.standard_normal((20, 2)), np.full(20, 0.1)]
-    with pytest.raises(ValueError, match=r"X has 1 constant column\(s\) \(2\)"):
-        stein_diagnostics(x, x)

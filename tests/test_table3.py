@@ -89,9 +89,9 @@ def test_rows_survive_the_file_and_can_be_replayed(toy, tmp_path):
     rows = Store(toy, tmp_path).read()
     assert rows.keys() == set(wanted)
     for row in rows.values():
-        assert replay(toy, row).same
+        assert replay(toy, tmp_path, row)
     rank, *errors = row.values
-    assert not replay(toy, row._replace(values=(rank + 1, *errors))).same
+    assert not replay(toy, tmp_path, row._replace(values=(rank + 1, *errors)))
     frame = load_rows(toy, tmp_path)
     summary = summarize(toy, frame)
     assert len(summary) == 6 * 3

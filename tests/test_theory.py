@@ -254,9 +254,26 @@ def test_adversary_stays_below_the_repaired_bounds_and_above_the_printed_one(p):
     assert (change.true_to < change.false_from).all()
     size = kernel_lemmas.size_search(p, [1e-4], atoms=1)
     assert (size.ratio_repaired <= 1).all()
+    # The docstring of size_limits proves half the sum of the two constants.
+    assert (2 * size.measured <= size.bound + size.repaired).all()
     slope = kernel_lemmas.slope_search(p, [0.5, 1.0])
     assert (slope.true_to <= slope.false_from).all()
     assert np.isclose(slope.attained[0], np.sqrt((p + 2) / (3 * p)))
+
+
+def test_limits_of_the_printed_size_are_those_of_the_estimator():
+    limits = kernel_lemmas.size_limits()
+    assert 2.2 < limits["true_to"] < limits["false_from"] < 20
+    # The weighted sample as plain rows, at width 2.
+    rings = [
+        (z, r * np.cos(a), r * np.sin(a))
+        for r, z in kernel_lemmas._SHELL
+        for a in (np.pi / 4 * np.arange(8) if r else [0.0])
+    ]
+    X, x = np.array([(0, 0, 0)] * 159 + rings), np.linspace(0.3, 0.5, 41)
+    field = kernel_lemmas.tre_field(2 * X, 0.01, 2.0)(2 * x[:, None] * np.eye(3)[0])
+    ratio = 0.01 * np.abs(field[:, 0]).max() / kernel_lemmas.divergence_sup(3, 2.0)
+    assert np.isclose(ratio, kernel_lemmas.size_limits(0.04, 41 / 200)["ratio"])
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -145,31 +144,19 @@ def test_a_path_and_new_parameters_leave_a_fit_as_it_is(rng):
     assert np.array_equal(score.evaluate(X), before)
 
 
-PLAIN = np.random.default_rng(0).standard_normal((30, 3))
-LATE = np.where(np.arange(30)[:, None] == 7, 1.0, PLAIN * [1, 0, 1])  # column 1 varies in row 7
-
-
 @pytest.mark.parametrize(
-    ("score", "X", "message"),
+    ("score", "message"),
     [
-        (TikhonovScore(n_centers=31), PLAIN, r"n_centers=31, but X has 30 row"),
-        (TikhonovScore(), PLAIN * [1, 0, 1], r"constant column\(s\) \(1\)"),
-        (TikhonovScore(), np.eye(30)[:, :1].repeat(3, 1), "width='median' is zero"),
-        (TikhonovScore(), 1e160 * PLAIN, "X holds values too large or too small"),
-        (TikhonovScore(standardize=False), 1e-170 * PLAIN, "X holds values too large or too small"),
-        (TikhonovScore(standardize=False), 1e-110 * PLAIN, "kernel width is .* rescale X"),
-        (TikhonovScoreCV(lams=[1e-3, -1.0]), PLAIN, "lams must be positive finite numbers"),
-        (TikhonovScoreCV(estimator=TikhonovScore), PLAIN, "'estimator' parameter"),
-        (TikhonovScoreCV(estimator=TikhonovScore(tol=-1.0)), PLAIN, "'tol' parameter"),
-        (TikhonovScoreCV(), np.repeat(PLAIN[:3], 9, axis=0), "3 distinct row"),
-        (TikhonovScoreCV(), PLAIN * [1, 0, 1], "constant column"),
-        (TikhonovScoreCV(), LATE, r"X: 1 column\(s\) \(1\) vary in the rows of one fold only"),
-        (TikhonovScoreCV(), pd.DataFrame(LATE, columns=["a", "gene", "b"]), r"\(gene\) vary in"),
+        (TikhonovScore(n_centers=31), r"n_centers=31, but X has 30 row"),
+        (TikhonovScoreCV(lams=[1e-3, -1.0]), "lams must be positive finite numbers"),
+        (TikhonovScoreCV(estimator=TikhonovScore), "'estimator' parameter"),
+        (TikhonovScoreCV(estimator=TikhonovScore(tol=-1.0)), "'tol' parameter"),
+        (TikhonovScoreCV(estimator=TikhonovScore(tol="x")), "'tol' parameter"),
     ],
 )
-def test_bad_input_is_named(score, X, message):
+def test_bad_parameters_are_named(rng, score, message):
     with pytest.raises(ValueError, match=message):
-        score.fit(X)
+        score.fit(rng.standard_normal((30, 3)))
 
 
 SCORES = [TikhonovScore(), TikhonovScoreCV(), DenoisingScore(), GaussianScore(), StudentScore()]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import svd_flip
 
-from .._base import varying_columns
+from .._base import check_result, varying_columns
 from ..link import KernelLink
 from ..rank import DirectionTransformer, RankRule, RankSelection, energy_rank
 
@@ -124,6 +124,7 @@ class RFM(DirectionTransformer):
         self.n_steps_ = int(np.argmin(self.errors_)) + 1
         self.agop_ = np.zeros((points.shape[1], points.shape[1]))
         self.agop_[np.ix_(varying, varying)] = best / np.outer(scale, scale)
+        check_result(self.agop_, "the gradients' outer products", "X and y")
         U, values, Vt = np.linalg.svd(self.agop_, hermitian=True)
         self.singular_values_ = np.sqrt(np.clip(values, 0.0, None))
         self.n_components_ = self._select_dimension(

@@ -33,7 +33,7 @@ from .multitarget import MULTITARGET, load_multitarget
 from .patchseq import load_patchseq, log_cpm
 from .reduced_rank import ReducedRankRegression
 
-__all__ = ["BENCHMARK", "SELECTED_ON"]
+__all__ = ["BENCHMARK", "SELECTED_ON", "PerResponse", "searched"]
 
 SELECTED_ON = ("andro", "enb", "jura", "osales", "wq")
 """Data sets on which the settings of SteinRegressor were chosen; the others only report."""
@@ -146,16 +146,17 @@ def _pca(task: _Task) -> SteinRegressor:
 
 def _pls(task: _Task) -> SteinRegressor:
     numbers = list(range(1, task.most + 1))
-    return _reduced(task, _searched(PLSRegression(scale=False), {"n_components": numbers}))
+    return _reduced(task, searched(PLSRegression(scale=False), {"n_components": numbers}))
 
 
 def _rrr(task: _Task) -> SteinRegressor:
     rank = min(task.most, task.Y.shape[1])
     penalties = list(np.logspace(-3, 1, 9))
-    return _reduced(task, _searched(ReducedRankRegression(rank), {"alpha": penalties}))
+    return _reduced(task, searched(ReducedRankRegression(rank), {"alpha": penalties}))
 
 
-def _searched(estimator: Any, grid: dict[str, list[Any]]) -> GridSearchCV:
+def searched(estimator: Any, grid: dict[str, list[Any]]) -> GridSearchCV:
+    """Return a regressor whose parameters 5-fold cross-validation chooses, to be fitted."""
     return GridSearchCV(estimator, grid, cv=5, scoring="neg_mean_squared_error")
 
 
@@ -172,11 +173,11 @@ def _second_order(task: _Task) -> SteinRegressor:
     # Both invert the covariance, which columns that are sums of others make singular.
     number = min(max(task.most, len(task.X) // 10), int(np.linalg.matrix_rank(task.X, tol=1e-6)))
     components = PCA(number, whiten=True, svd_solver="full")
-    reduction = _PerResponse(task.settings["model"], min(task.most, number))
+    reduction = PerResponse(task.settings["model"], min(task.most, number))
     return _reduced(task, make_pipeline(components, reduction))
 
 
-class _PerResponse(TransformerMixin, BaseEstimator):
+class PerResponse(TransformerMixin, BaseEstimator):
     """Directions of a model of statsmodels for each response, combined by their eigenvalues.
 
     The columns must be uncorrelated and of equal variance.
@@ -233,7 +234,7 @@ def _group(experiment: Experiment, cell: Cell) -> tuple[Any, ...]:
     return rep, experiment.methods[peer].cost, name, peer
 
 
-_METHODS = read_methods("benchmark.toml")
+_METHODS = read_methods("benchmark.toml", "real")
 _SLOW = ("SteinRegressor-search", "csOPG", "KSIR")  # run when a filter names them
 
 BENCHMARK = Experiment(

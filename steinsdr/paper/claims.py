@@ -300,7 +300,7 @@ def _evaluate(node: ast.expr, means: pd.DataFrame) -> np.ndarray:
         case ast.Call(func=ast.Name(id="at" | "outside" as name), args=[inner], keywords=keys):
             chosen = np.ones(len(means), dtype=bool)
             for key in keys:
-                chosen &= means.index.get_level_values(key.arg).isin(_listed(key.value))
+                chosen &= means.index.get_level_values(key.arg).isin(_key_values(key.value))
             if chosen.any():
                 return _evaluate(inner, means[chosen if name == "at" else ~chosen])
     raise ValueError(
@@ -309,7 +309,7 @@ def _evaluate(node: ast.expr, means: pd.DataFrame) -> np.ndarray:
     )
 
 
-def _listed(node: ast.expr) -> list[Any]:
+def _key_values(node: ast.expr) -> list[Any]:
     """Return the values of a key: a number, a list of numbers, a name or a group of laws."""
     if isinstance(node, ast.Name):
         return _LAWS.get(node.id, [node.id])

@@ -10,11 +10,14 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from .experiment import EXPERIMENTS
+
 __all__ = ["add_commands"]
 
 _RESULTS = "book/results"
 _CACHE = "_build/scores"
-_KEYS = ("law", "n", "r", "train_ratio", "gamma", "method", "study", "size", "data", "rep")
+_KEYS = ("law", "n", "r", "train_ratio", "gamma", "study", "size", "data", "design")
+_KEYS += ("method", "rep")
 
 
 def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -68,7 +71,7 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     patchseq.add_argument("--partitions", type=_positive, default=20, help=text)
     patchseq.add_argument("--figures", default="book/figures", help="folder of the pictures")
 
-    text = "table1, table2, table3, theory or benchmark"
+    text = f"one of {', '.join(EXPERIMENTS)}"
     for command in (run, replay):
         command.add_argument("experiment", help=text)
     check.add_argument("experiment", nargs="?", help=f"{text} (default: all with rows)")
@@ -82,11 +85,6 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _say(sentence: str) -> None:
-    """Print at once, also where the output is a file."""
-    print(sentence, flush=True)
-
-
 def _need(folder: str) -> str:
     """Return a folder that must be there, or say that a checkout is needed."""
     if not Path(folder).is_dir():
@@ -97,7 +95,7 @@ def _need(folder: str) -> str:
 def _run(options: argparse.Namespace) -> int:
     if options.results == _RESULTS:  # a folder of one's own is made
         _need(_RESULTS)
-    _say(f"run {options.experiment}: reading the stored rows.")
+    print(f"run {options.experiment}: reading the stored rows.")
     from .experiment import find_experiment, parse_only
     from .run import run
 
@@ -112,7 +110,6 @@ def _run(options: argparse.Namespace) -> int:
         accept_code_change=options.accept_code_change,
         retry_failed=options.retry_failed,
         progress=not options.quiet,
-        say=_say,
     )
     print(
         f"{experiment.name}: {outcome.asked} cells, {outcome.before} were there, "
@@ -126,28 +123,23 @@ def _run(options: argparse.Namespace) -> int:
 
 def _replay(options: argparse.Namespace) -> int:
     folder = _need(options.results)
-    _say(f"replay {options.experiment}: reading the stored row.")
+    print(f"replay {options.experiment}: reading the stored row.")
     from .experiment import find_experiment
-    from .provenance import Manifest, replay
+    from .provenance import replay
     from .store import Store
 
     experiment = find_experiment(options.experiment)
     given = {name: value for name in _KEYS if (value := getattr(options, name)) is not None}
     cell = experiment.cell(**given)
-    store = Store(experiment, folder)
-    store.read()
-    made_here = Manifest(experiment, folder).made_here()
-    row = store.row(cell)
-    _say(f"It took {row.seconds:.1f} s, its share of a score fit; it is computed again.")
-    outcome = replay(experiment, row, made_here=made_here)
-    print(f"{experiment.name} {' '.join(map(str, cell))}: {outcome}")
-    return 0 if outcome.same else 1
+    row = Store(experiment, folder).row(cell)
+    print(f"It took {row.seconds:.1f} s, its share of a score fit; it is computed again.")
+    return 0 if replay(experiment, folder, row) else 1
 
 
 def _check(options: argparse.Namespace) -> int:
     folder = _need(options.results)
-    _say("check: reading the stored rows.")
-    from .experiment import EXPERIMENTS, find_experiment
+    print("check: reading the stored rows.")
+    from .experiment import find_experiment
     from .provenance import check_code, record_rows, replay_sample
     from .store import Store
 
@@ -158,20 +150,20 @@ def _check(options: argparse.Namespace) -> int:
     different = 0
     for experiment in experiments:
         if options.record_rows:
-            record_rows(experiment, folder, say=_say)
+            record_rows(experiment, folder)
         if options.sample:
-            different += replay_sample(experiment, folder, options.sample, say=_say)
+            different += replay_sample(experiment, folder, options.sample)
             continue
         replayed = check_code(
-            experiment, folder, experiment.methods, accept=True, sample=options.each, say=_say
+            experiment, folder, experiment.methods, accept=True, sample=options.each
         )
         found = "no code or setting behind the rows changed; nothing replayed."
         if replayed:
             rows = sum(replayed.values())
             found = f"{rows} rows of {len(replayed)} methods replayed, all the same."
-        _say(f"{experiment.name}: rows as recorded; {found}")
+        print(f"{experiment.name}: rows as recorded; {found}")
     if options.sample:
-        _say(f"{different} of the replayed rows are different." if different else "All are equal.")
+        print(f"{different} of the replayed rows are different." if different else "All are equal.")
     return 1 if different else 0
 
 
@@ -214,9 +206,9 @@ def _notebooks(options: argparse.Namespace) -> int:
         choice = {"only": options.only, "jobs": options.jobs, "resume": options.resume}
         return run_batch(folder, options.profile, **choice)
     paths = find_notebooks(folder, options.only).values()
-    _say(f"{len(paths)} notebooks, a minute or two each.")
+    print(f"{len(paths)} notebooks, a minute or two each.")
     for path in paths:
-        _say(str(path))
+        print(str(path))
         execute(path)
     return 0
 
@@ -224,7 +216,7 @@ def _notebooks(options: argparse.Namespace) -> int:
 def _patchseq(options: argparse.Namespace) -> int:
     if options.results == _RESULTS:
         _need(_RESULTS)
-    _say(f"patchseq: {options.partitions} partitions, half a minute each on one core.")
+    print(f"patchseq: {options.partitions} partitions, half a minute each on one core.")
     from ..plotting import use_style
     from .experiment import one_thread
     from .patchseq import load_patchseq

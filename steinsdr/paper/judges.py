@@ -122,12 +122,72 @@ def _replace(_: StoredRows) -> Facts:
     return {"ratios": found.ratio, "repaired": found.ratio_repaired.max()}
 
 
-@_judges("lem:kef-prop", lambda f: f["size"] > 1 and np.isfinite(f["steep"]) and f["sharp"] <= 1)
+@_judges(
+    "lem:kef-prop",
+    lambda f: (
+        f["ratio"] > 1 >= f["sharp"] and np.isfinite(f["steep"]) and f["true_to"] < f["false_from"]
+    ),
+)
 def _size(_: StoredRows) -> Facts:
-    sizes = kernel_lemmas.size_search(3, [1e-6])
-    slopes = kernel_lemmas.slope_search(3, [1.0]).iloc[0]
-    ends = {"steep": slopes.false_from, "true_to": slopes.true_to}
-    return {"size": sizes.ratio.max(), "sharp": sizes.ratio_repaired.max(), **ends}
+    sharp = kernel_lemmas.size_search(3, [1e-6]).ratio_repaired.max()
+    limits = kernel_lemmas.size_limits()
+    steep = kernel_lemmas.slope_search(3, [1.0]).false_from[0]
+    return {"sharp": sharp, "steep": steep, **limits}
+
+
+@_judges("lem:sub-exp", lambda f: 1 < f["worst"] <= 2)
+def _products(_: StoredRows) -> Facts:
+    return {"worst": theorem1.product_search(3, 4, seed=BASE_SEED)}
+
+
+@_judges("lem:app-ge", lambda f: f["share"].low <= f["allowed"] and f["sharp"] > 0.5 * f["allowed"])
+def _event(_: StoredRows) -> Facts:
+    """Return the share of samples outside the event, with n to the power 4 and 1 in its radius."""
+    settings: dict[str, Any] = {"delta": 0.1, "rho": 1.0, "n_reps": 2000, "rng": _rng("event")}
+    printed = theorem1.good_event(200, 50, 1, 1, **settings)["measured"]
+    sharp = theorem1.good_event(200, 50, 1, 1, power=1, **settings)["measured"]
+    share = _share(np.arange(2000) < round(2000 * printed))
+    return {"share": share, "sharp": sharp, "allowed": 0.1}
+
+
+@_judges("lem:app-rp", lambda f: f["ratio"] <= 1 + 1e-9)
+def _evaluation(_: StoredRows) -> Facts:
+    fields = kernel_lemmas.pointwise_bound(1, 3, 1.5, 50, _rng("fields"))
+    return {"ratio": fields.ratio.max(), "fields": len(fields)}
+
+
+@_judges("lem:replacement-stability", lambda f: f["ratio"] <= 1)
+def _ridge(_: StoredRows) -> Facts:
+    return {"ratio": kernel_lemmas.ridge_search([30.0, 1.0, 1e-3]).ratio.max()}
+
+
+@_judges("lem:app-m3", lambda f: 0.95 < f["found"] / f["M3"] <= 1 and f["far"] < 1e-6)
+def _third(_: StoredRows) -> Facts:
+    """Return the computed supremum, and the largest value at random points near and far."""
+    rng = _rng("third")
+    d = rng.standard_normal((100_000, 3)) * 10 ** rng.uniform(-1, 3, (100_000, 1))
+    w = (1 + np.sum(d**2, axis=1)) ** -0.5
+    value = np.zeros(len(d))
+    for i, j, k in ((0, 0, 0), (0, 0, 1), (0, 1, 2)):
+        linear = (i == j) * d[:, k] + (i == k) * d[:, j] + (j == k) * d[:, i]
+        entry = 3 * w**5 * linear - 15 * w**7 * d[:, i] * d[:, j] * d[:, k]
+        value = np.maximum(value, np.abs(entry))
+    M3 = kernel_lemmas.third_derivative_sup()["M3"]
+    return {"M3": M3, "found": value.max(), "far": value[w < 1e-2].max()}
+
+
+@_judges("lem:app-bd-general", lambda f: f["low"] <= f["least"] <= f["most"] <= f["high"])
+def _divergence(_: StoredRows) -> Facts:
+    table = kernel_lemmas.divergence_sup_table([3, 10, 30, 100, 300])
+    slope = np.polyfit(np.log(table.p[-3:]), np.log(table.median_width[-3:]), 1)[0]
+    ends = {"least": table.over_3p.min(), "most": table.over_3p.max(), "slope": slope}
+    return {**ends, "low": table.low[0], "high": table.high[0]}
+
+
+@_judges("lem:app-opb", lambda f: np.allclose([f["least"], f["most"]], 1 / f["c"] ** 2))
+def _diagonal(_: StoredRows) -> Facts:
+    norms = kernel_lemmas.diagonal_norms(2.0, 3, 100, _rng("diagonal")).measured
+    return {"c": 2, "least": norms.min(), "most": norms.max()}
 
 
 @_judges("thm:subgcomp", lambda f: f["rate"].contains(-0.5) and f["growth"] > 10)
@@ -153,6 +213,24 @@ def _few(stored: StoredRows) -> Facts:
     frame = theorem2.uniform_moments([100, 1000], even=True, beta=0.5, lam=lambda n: 1.0, n_reps=30)
     rate = rates.rate_of(frame, "n", "error", rng=_rng("few"))
     return {"uniform": rate, "normal": study_rate(stored.studies, "few-0.5")}
+
+
+@_judges("after thm:kernel", lambda f: np.allclose([f["half"], f["all"]], -0.25, atol=0.01))
+def _fastest(_: StoredRows) -> Facts:
+    """Return the exponents of the bound at its best lambda, if the bias is lambda."""
+    lam, sizes = np.geomspace(1e-12, 1, 8000), np.array([1e30, 1e40])
+    found = {}
+    for name, beta in {"few": 0.4, "half": 0.5, "all": 1.0}.items():
+        bounds = [(1 / (lam * n**0.5) + lam).min() + n ** (-beta / 2) for n in sizes]
+        found[name] = np.diff(np.log(bounds))[0] / np.diff(np.log(sizes))[0]
+    return found
+
+
+@_judges("the:rank-s", lambda f: f["sufficient"] > 0 and f["right"] == f["sufficient"])
+def _rank(_: StoredRows) -> Facts:
+    frame = theorem3.rank_recovery([1000, 3000], [0.5], n_reps=20, seed=BASE_SEED)
+    met = frame[frame.sufficient]
+    return {"sufficient": len(met), "right": met.correct.sum(), "sets": len(frame)}
 
 
 @_judges("cor:1", lambda f: f["found"] <= f["sharp"] + 1e-6 and f["far"] > 3 * f["near"])
@@ -274,6 +352,15 @@ def _agreement(table: str, stored: StoredRows) -> Facts:
     as_printed = agrees & (cells["law"] != "exp_ar1")
     counts = {"agrees": agrees.sum(), "computed": computed, "as_printed": as_printed.sum()}
     return {**counts, "others": len(cells) - computed}
+
+
+@_judges("assum:source", lambda f: f["variation"] <= 1 and f["growth"] > 10)
+def _source(_: StoredRows) -> Facts:
+    """Return the variation of potentials over its bound, and how the norm of a score grows."""
+    variation = kernel_lemmas.potential_range(20, 3, 1.5, 30, _rng("potential")).ratio.max()
+    ball: dict[str, Any] = {"p": 3, "c": 2.0, "n": 60, "rng": _rng("ball")}
+    norms = kernel_lemmas.interpolation_norms(lambda X: X, [1.0, 16.0], **ball).norm
+    return {"variation": variation, "growth": norms.iloc[1] / norms.iloc[0]}
 
 
 @_judges("assum:1", lambda f: _parts(max(f["normal"]) < 10, max(f["heavy"]) < 10))

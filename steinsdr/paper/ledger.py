@@ -28,6 +28,7 @@ __all__ = [
     "FEW",
     "LAYOUTS",
     "LEDGER_COLUMNS",
+    "MEASURES",
     "RELATIVE_LIMIT",
     "SCANT",
     "TEST_PER_TRAIN",
@@ -276,14 +277,6 @@ class Ledger:
         printed = printed[[*keys, "paper_mean", "paper_sd", "failure_rate_paper"]]
         return _judged(others.merge(printed, on=keys), table)
 
-    def variants(self, table: str) -> pd.DataFrame:
-        """Return what was computed for a table and the paper does not have, and what it is."""
-        part = self.extras[self.extras["table"] == table]
-        keys = [*LAYOUTS[table].keys, "method", "measure"]
-        methods = find_experiment(table).methods
-        shown = part[[*keys, "mean", "sd", "reps"]].reset_index(drop=True)
-        return shown.assign(reading=[methods[name].note for name in shown["method"]])
-
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
         path = Path(folder) / "ledger.csv"
@@ -310,14 +303,16 @@ def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
     return merged.assign(**pd.DataFrame(judged, merged.index, ["z", "verdict"]))
 
 
-_WORDS = {
-    **{name: law.label + "," for name, law in LAWS.items()},
-    **{
-        "rank": "selected rank",
-        "mse_rhat": "MSE at the selected rank",
-        "mse_r10": "MSE at rank 10",
-    },
+MEASURES = {
+    "distance": "Procrustes distance",
+    "error": "error of the selected rank",
+    "rank": "selected rank",
+    "mse_rhat": "MSE at the selected rank",
+    "mse_r10": "MSE at rank 10",
 }
+"""What the tables print, in words."""
+
+_WORDS = MEASURES | {name: law.label + "," for name, law in LAWS.items()}
 
 
 def readable(cell: str) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.io import arff
 
 from .._base import check_choice
-from .patchseq import DATA_VARIABLE
+from .patchseq import DATA_VARIABLE, file_sha256, imported_pooch
 
 __all__ = ["MULTITARGET", "load_multitarget"]
 
@@ -71,8 +71,6 @@ def load_multitarget(
     >>> X.shape, Y.shape  # doctest: +SKIP
     ((103, 7), (103, 3))
     """
-    import pooch  # deferred: most users of the package never load these data
-
     entry = MULTITARGET[check_choice(name, "name", MULTITARGET)]
     file = f"{name}.arff"
     given = folder
@@ -86,7 +84,7 @@ def load_multitarget(
             f"{file} not found in {given}. Put it there from {_URL}, or unset {DATA_VARIABLE} to "
             "download it."
         )
-    if verify and (found := pooch.file_hash(str(path))) != entry["sha256"]:
+    if verify and (found := file_sha256(path)) != entry["sha256"]:
         raise ValueError(
             f"{path} has SHA-256 {found}; expected {entry['sha256']}. It is damaged or another "
             f"version: replace it by {_URL}{file}, or pass verify=False to read it as it is."
@@ -96,8 +94,7 @@ def load_multitarget(
 
 def _fetch(file: str, sha256: str) -> Path:
     """Return the cached file, downloaded at first use."""
-    import pooch
-
+    pooch = imported_pooch()
     cache = Path(pooch.os_cache("steinsdr")) / _FOLDER
     by_hand = (
         f"Fetch it by hand into a folder named {_FOLDER} and name its parent in the environment "

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import csv
-import io
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -17,8 +16,6 @@ from types import UnionType
 from typing import Any, get_args, get_origin
 
 import numpy as np
-
-from .store import atomic_write
 
 __all__ = [
     "execute",
@@ -239,7 +236,7 @@ def run_batch(
     # Always in processes, as the kernel's client would swallow an interrupt; and each with one
     # thread, for the same numbers everywhere and no fight for cores.
     pool = ProcessPoolExecutor(max_workers=jobs, env={"OMP_NUM_THREADS": "1"})
-    print(f"{len(tasks)} notebooks to execute, minutes each; {jobs} side by side.", flush=True)
+    print(f"{len(tasks)} notebooks to execute, minutes each; {jobs} side by side.")
     interrupted = False
     try:
         futures = {pool.submit(_execute_copy, *task): stem for stem, task in tasks.items()}
@@ -247,17 +244,16 @@ def run_batch(
             died = future.exception()
             row = {"status": "failed", "error": str(died)} if died else future.result()
             rows[futures[future]] = row
-            print(futures[future], *row.values(), flush=True)
+            print(futures[future], *row.values())
     except KeyboardInterrupt:
         interrupted = True
         print("Interrupted; the same command with --resume does the rest.")
     finally:
         pool.shutdown(wait=True, kill_workers=True)
-        table = io.StringIO()
-        writer = csv.DictWriter(table, ["notebook", "status", "seconds", "error"], restval="")
-        writer.writeheader()
-        writer.writerows({"notebook": stem} | row for stem, row in rows.items())
-        atomic_write(out / "summary.csv", table.getvalue().encode())
+        with open(out / "summary.csv", "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, ["notebook", "status", "seconds", "error"], restval="")
+            writer.writeheader()
+            writer.writerows({"notebook": stem} | row for stem, row in rows.items())
     failed = sum(row["status"] == "failed" for row in rows.values())
     print(f"{len(rows)} notebooks, {failed} failed; copies and summary.csv in {out}")
     return 130 if interrupted else int(failed > 0)

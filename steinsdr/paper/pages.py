@@ -24,7 +24,7 @@ from markupsafe import Markup
 from ..simulation import LAWS
 from .claims import ANSWERS, NN, load_claims
 from .experiment import EXPERIMENTS, find_experiment
-from .ledger import LAYOUTS, SCANT, Ledger, readable, title_of
+from .ledger import LAYOUTS, MEASURES, SCANT, Ledger, readable, title_of
 from .provenance import Manifest, environments
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ASKED",
     "MARKS",
-    "MEASURES",
     "READINGS",
     "claims_html",
     "computing_table",
@@ -131,17 +130,6 @@ def _z(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.1f}".replace("-", "−")
 
 
-KEYS = {"train_ratio": "training share", "gamma": "γ"}
-MEASURES = {
-    "distance": "Procrustes distance",
-    "error": "error of the selected rank",
-    "rank": "selected rank",
-    "mse_rhat": "test error (MSE) at the selected rank",
-    "mse_r10": "test error (MSE) at rank 10",
-}
-"""What the tables print, in words."""
-
-
 def ledger_html(cells: pd.DataFrame) -> str:
     """Return every cell as HTML: one folded, scrolling table per table, a row per cell.
 
@@ -193,10 +181,7 @@ def ledger_entries(ledger: Ledger, notes: pd.DataFrame) -> dict[str, list[dict[s
         entries[row["table"]].append(
             {
                 "id": entry_id(*(row[key] for key in name)),
-                "column": ", ".join(
-                    LAWS[v].label if k == "law" else f"{KEYS.get(k, k)} = {v}"
-                    for k, v in where.items()
-                ),
+                "column": readable(" ".join(row["cell"].split()[: len(where)])),
                 "method": row["method"],
                 "measure": MEASURES[row["measure"]],
                 "paper": [row["paper_mean"], row["paper_sd"]],

@@ -8,7 +8,9 @@ The environment variable ``STEINSDR_DATA`` names a folder to read instead.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +47,9 @@ __all__ = [
     "PatchSeq",
     "Split",
     "evaluate_methods",
+    "file_sha256",
     "fit_reduction",
+    "imported_pooch",
     "linear_errors",
     "linear_reductions",
     "load_patchseq",
@@ -144,8 +148,6 @@ def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> P
     >>> data.counts.shape, data.ephys.shape  # doctest: +SKIP
     ((1213, 1000), (1213, 16))
     """
-    import pooch  # deferred: most users of the package never load these data
-
     if folder is None and os.environ.get(DATA_VARIABLE):
         folder = Path(os.environ[DATA_VARIABLE]) / _FOLDER
     if folder is None:
@@ -160,7 +162,7 @@ def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> P
         )
     for name, expected in PATCHSEQ_FILES.items() if verify else ():
         path = paths[name]
-        if (found := pooch.file_hash(str(path))) != expected:
+        if (found := file_sha256(path)) != expected:
             raise ValueError(
                 f"{path} has SHA-256 {found}; expected {expected}. It is damaged or another "
                 f"version: replace it by {PATCHSEQ_URL}{name}, or pass verify=False to read it as "
@@ -169,10 +171,23 @@ def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> P
     return _read(*paths.values())
 
 
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, as hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def imported_pooch() -> Any:
+    """Return the package pooch; in a notebook its progress bar would warn of missing widgets."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pooch  # deferred: most users of the package never download these data
+    return pooch
+
+
 def _fetch(name: str) -> Path:
     """Return the cached file, downloaded at first use."""
-    import pooch
-
+    pooch = imported_pooch()
     cache = Path(pooch.os_cache("steinsdr")) / _FOLDER
     url, expected = PATCHSEQ_URL + name, PATCHSEQ_FILES[name]
     by_hand = (

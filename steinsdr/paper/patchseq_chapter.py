@@ -56,7 +56,7 @@ from .patchseq import (
     table3_split,
 )
 from .reduced_rank import cross_validate_rrr, largest_penalty, selection_leak
-from .reduction import Reduction, bootstrap
+from .reduction import loading_intervals
 from .store import atomic_write
 
 __all__ = ["MANIFEST", "ROOTS", "TABLES", "Chapter", "make"]
@@ -83,14 +83,15 @@ def _gene_table(data: PatchSeq, genes: tuple[str, ...], reps: int) -> pd.DataFra
         split = table3_split(rep, _TRAIN_RATIO, _GAMMA, data=data, selection="labeled")
         counts[list(split.genes)] += 1
     X, Y = (frame.to_numpy() for frame in _standardized(data, genes))
-    reduction = Reduction(10, scale="standardize", lam=_LAMBDA, random_state=BASE_SEED).fit(X, Y)
-    resampled = bootstrap(reduction, X, Y, n_resamples=max(10, 5 * reps), seed=BASE_SEED)
+    loadings, low, high = loading_intervals(
+        X, Y, 10, lam=_LAMBDA, n_resamples=max(10, 5 * reps), seed=BASE_SEED
+    )
     table = pd.DataFrame({"frequency": counts / reps, "selected": False})
     table.loc[list(genes), "selected"] = True
     for k in range(3):
-        table.loc[list(genes), f"loading_{k + 1}"] = reduction.loadings_[:, k]
-        table.loc[list(genes), f"low_{k + 1}"] = resampled.low[:, k]
-        table.loc[list(genes), f"high_{k + 1}"] = resampled.high[:, k]
+        table.loc[list(genes), f"loading_{k + 1}"] = loadings[:, k]
+        table.loc[list(genes), f"low_{k + 1}"] = low[:, k]
+        table.loc[list(genes), f"high_{k + 1}"] = high[:, k]
     kept = table["selected"] | (table["frequency"] > 0)
     return table[kept].rename_axis("gene").reset_index()
 

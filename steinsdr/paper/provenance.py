@@ -11,7 +11,6 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,10 @@ from .. import __version__
 from .._base import check_integer
 from ..simulation import BASE_SEED, stream
 from .experiment import EXPERIMENTS, Cell, Experiment, Row, find_experiment
-from .store import Say, Store, atomic_write, digest, locked
+from .store import Store, atomic_write, digest, locked
 
 __all__ = [
     "Manifest",
-    "Replay",
     "check_code",
     "environments",
     "record_rows",
@@ -74,19 +72,16 @@ class Manifest:
             content = json.loads(self.path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{self.path} is not JSON ({error}); restore it.") from error
-        parts = [("it", content)]
+        parts = {"it": content}
         if isinstance(content, dict):
-            parts += [(key, content.get(key, {})) for key in ("methods", "rows", "digests")]
-            if isinstance(content.get("methods"), dict):
-                parts += [
-                    (f"the entry of {name}", part) for name, part in content["methods"].items()
-                ]
-        for name, part in parts:
+            parts |= {key: content.get(key, {}) for key in ("methods", "rows", "digests")}
+            if isinstance(parts["methods"], dict):
+                parts |= {f"the entry of {m}": entry for m, entry in parts["methods"].items()}
+        for name, part in parts.items():
             if not isinstance(part, dict):
-                found = type(part).__name__
                 raise ValueError(
-                    f"{self.path} is not a manifest: {name} is a {found}; expected an object. "
-                    "Restore it."
+                    f"{self.path} is not a manifest: {name} is a {type(part).__name__}; expected "
+                    "an object. Restore it."
                 )
         return content
 
@@ -270,46 +265,24 @@ def _processor() -> str:
 _STRICT = 1e-6  # tolerance of networks where the same machine should give the same digits
 
 
-@dataclass(frozen=True)
-class Replay:
-    """A stored row, the row computed again, and the tolerance of the comparison.
+def replay(experiment: Experiment, folder: str | os.PathLike[str], stored: Row) -> bool:
+    """Compute a stored row again, without any cache; print the outcome, return if it is the same.
 
-    ``made_here`` says whether the stored row comes from the same kind of machine.
-    """
-
-    stored: Row
-    again: Row
-    tolerance: float
-    made_here: bool = False
-
-    @property
-    def same(self) -> bool:
-        """Whether status and values agree."""
-        if self.stored.status != "ok" or self.again.status != "ok":
-            return self.stored.status == self.again.status
-        difference = np.abs(np.subtract(self.stored.values, self.again.values))
-        return bool(difference.max() <= self.tolerance)
-
-    def __str__(self) -> str:
-        stored, again = (
-            ", ".join(map(repr, row.values)) or row.status for row in (self.stored, self.again)
-        )
-        if stored == again:
-            return f"same: {stored}"
-        verdict = "same within" if self.same else "NOT the same, tolerance"
-        where = "on the same kind of machine" if self.made_here else "on another machine"
-        return f"{verdict} {self.tolerance:g} {where}: stored {stored}, now {again}"
-
-
-def replay(experiment: Experiment, stored: Row, *, made_here: bool = False) -> Replay:
-    """Compute a stored row again, without any cache.
-
-    ``made_here`` says whether it comes from the same kind of machine with the same versions, see
-    :meth:`Manifest.made_here`; networks are then held to six digits.
+    Networks are held to six digits if all rows in the folder were made on this kind of machine.
     """
     (again,) = experiment.compute([stored.cell])
-    tolerance = experiment.tolerance(experiment.method_of(stored.cell))
-    return Replay(stored, again, min(tolerance, _STRICT) if made_here else tolerance, made_here)
+    tolerance, where = experiment.tolerance(experiment.method_of(stored.cell)), "another machine"
+    if Manifest(experiment, folder).made_here():
+        tolerance, where = min(tolerance, _STRICT), "the same kind of machine"
+    same = stored.status == again.status
+    if stored.values and again.values:
+        same = bool(np.abs(np.subtract(stored.values, again.values)).max() <= tolerance)
+    old, new = (", ".join(map(repr, row.values)) or row.status for row in (stored, again))
+    verdict = "same within" if same else "NOT the same, tolerance"
+    told = f"{verdict} {tolerance:g} on {where}: stored {old}, now {new}"
+    key = " ".join(map(str, stored.cell))
+    print(f"{experiment.name} {key}: {f'same: {old}' if old == new else told}")
+    return same
 
 
 def check_code(
@@ -319,7 +292,6 @@ def check_code(
     *,
     accept: bool = False,
     sample: int = 3,
-    say: Say = print,
 ) -> dict[str, int]:
     """Refuse to mix rows made by different code, unless a replay finds them equal.
 
@@ -335,18 +307,20 @@ def check_code(
         or a replayed row differs; or if ``sample`` is less than one row.
     """
     check_integer(sample, "sample", low=1)
-    store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
+    store, manifest = Store(experiment, folder), Manifest(experiment, folder)
     rows = store.read()
     stored = {*map(experiment.method_of, rows)}
     altered, unrecorded = manifest.compare(rows)
     if altered:
         raise ValueError(
             f"rows in {store.path} are not those that {manifest.path.name} records: "
-            f"{_listed(altered)}. Restore them, or take them as they are: "
+            f"{_by_name(altered)}. Restore them, or take them as they are: "
             f"steinsdr check {experiment.name} --record-rows."
         )
     if unrecorded:
-        say(f"{store.path}: rows without a record, as after a killed run: {_listed(unrecorded)}.")
+        print(
+            f"{store.path}: rows without a record, as after a killed run: {_by_name(unrecorded)}."
+        )
     wanted = [name for name in methods if name in stored]
     changed = manifest.changed(wanted)
     if changed and not accept:
@@ -355,61 +329,46 @@ def check_code(
             f"the code or settings behind the rows in {store.path} changed: {what}. "
             "--accept-code-change replays some rows of each and goes on if they are the same."
         )
-    made_here = manifest.made_here()
     replayed = {}
     if changed:
-        say(f"{experiment.name}: up to {sample} rows of {len(changed)} methods are replayed.")
+        print(f"{experiment.name}: up to {sample} rows of {len(changed)} methods are replayed.")
     for name in changed:
         # Sorted, so that the sample does not depend on the order of computing.
         mine = sorted(cell for cell in rows if experiment.method_of(cell) == name)
         chosen = stream(BASE_SEED, "replay", experiment.name, name).permutation(len(mine))[:sample]
-        replays = [replay(experiment, rows[mine[k]], made_here=made_here) for k in chosen]
-        for one in replays:
-            say(f"{experiment.name} {' '.join(map(str, one.stored.cell))}: {one}")
-        if different := sum(not one.same for one in replays):
+        same = [replay(experiment, folder, rows[mine[k]]) for k in chosen]
+        if not all(same):
             raise ValueError(
-                f"{name}: {different} of {len(replays)} replayed rows of {store.path} differ under "
-                "the present code. Remove its rows to compute them again, or restore the code."
+                f"{name}: {same.count(False)} of {len(same)} replayed rows of {store.path} differ "
+                "under the present code. Remove its rows to compute them again, or restore the "
+                "code."
             )
-        replayed[name] = len(replays)
-        manifest.record([name], replayed=len(replays))
+        replayed[name] = len(same)
+        manifest.record([name], replayed=len(same))
     return replayed
 
 
-def _listed(by_method: Mapping[str, Any]) -> str:
+def _by_name(by_method: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} ({what})" for name, what in by_method.items())
 
 
-def replay_sample(
-    experiment: Experiment, folder: str | os.PathLike[str], number: int, *, say: Say = print
-) -> int:
+def replay_sample(experiment: Experiment, folder: str | os.PathLike[str], number: int) -> int:
     """Replay random rows, whatever their code; return how many are not the same."""
-    rows, made_here = (
-        Store(experiment, folder, say).read(),
-        Manifest(experiment, folder).made_here(),
-    )
-    chosen = np.random.default_rng().permutation(len(rows))[:number]
-    sample = [list(rows.values())[k] for k in chosen]
+    rows = [*Store(experiment, folder).read().values()]
+    sample = [rows[k] for k in np.random.default_rng().permutation(len(rows))[:number]]
     seconds = sum(row.seconds for row in sample)
-    say(f"{experiment.name}: {len(sample)} random rows, about {seconds:.0f} s or more.")
-    different = 0
-    for row in sample:
-        outcome = replay(experiment, row, made_here=made_here)
-        say(f"{experiment.name} {' '.join(map(str, row.cell))}: {outcome}")
-        different += not outcome.same
-    return different
+    print(f"{experiment.name}: {len(sample)} random rows, about {seconds:.0f} s or more.")
+    return sum(not replay(experiment, folder, row) for row in sample)
 
 
-def record_rows(
-    experiment: Experiment, folder: str | os.PathLike[str], *, say: Say = print
-) -> None:
+def record_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> None:
     """Take the rows as they are, after a merge for example: record them and say what is new."""
-    rows, manifest = Store(experiment, folder, say).read(), Manifest(experiment, folder)
+    rows, manifest = Store(experiment, folder).read(), Manifest(experiment, folder)
     altered, unrecorded = manifest.compare(rows)
     manifest.summarize(rows, accept=True)
     for what, found in (("ALTERED", altered), ("further", unrecorded)):
         if found:
-            say(f"{experiment.name}: {what} rows are now recorded: {_listed(found)}.")
+            print(f"{experiment.name}: {what} rows are now recorded: {_by_name(found)}.")
 
 
 def status(folder: str | os.PathLike[str]) -> str:

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from .experiment import Cell, Experiment, Row
 from .provenance import Manifest, check_code
-from .store import Say, Store
+from .store import Store
 
 __all__ = ["Outcome", "run"]
 
@@ -44,7 +44,6 @@ def run(
     accept_code_change: bool = False,
     retry_failed: bool = False,
     progress: bool = True,
-    say: Say = print,
 ) -> Outcome:
     """Compute the cells that the folder lacks, and append them group by group.
 
@@ -71,8 +70,6 @@ def run(
         Try failed cells again; a failure stays until its cell's new outcome takes its place.
     progress : bool
         Show a progress bar with the time left.
-    say : callable
-        Gets sentences about what happens.
 
     Raises
     ------
@@ -81,16 +78,16 @@ def run(
     ValueError
         If code or settings changed, or no scheduler answers.
     """
-    store, manifest = Store(experiment, folder, say), Manifest(experiment, folder)
+    store, manifest = Store(experiment, folder), Manifest(experiment, folder)
     store.append()  # mends what a killed run has left
     methods = dict.fromkeys(map(experiment.method_of, cells))
-    check_code(experiment, folder, methods, accept=accept_code_change, say=say)
+    check_code(experiment, folder, methods, accept=accept_code_change)
     missing = [cell for cell in cells if store.lacks(cell, retry_failed)]
     if retry_failed:
-        say(f"{sum(cell in store.rows for cell in missing)} failed cell(s) are tried again.")
+        print(f"{sum(cell in store.rows for cell in missing)} failed cell(s) are tried again.")
     before = len(cells) - len(missing)
     cost = experiment.cost(missing)
-    say(
+    print(
         f"{experiment.name}: {len(cells)} cells, {before} stored; {len(missing)} to compute take "
         f"about {cost / 60 / max(jobs, 1):.1f} minutes on {jobs} core(s)."
     )

@@ -11,7 +11,7 @@ import hashlib
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,9 +22,7 @@ try:
 except ImportError:  # Windows: one run at a time is then the user's care
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Say", "Store", "atomic_write", "digest", "locked"]
-
-Say = Callable[[str], None]
+__all__ = ["Store", "atomic_write", "digest", "locked"]
 
 
 @contextmanager
@@ -66,8 +64,6 @@ class Store:
         Names the file and its columns.
     folder : path
         Where ``<name>.csv`` is.
-    say : callable, optional
-        Gets a sentence about everything that is repaired.
 
     Attributes
     ----------
@@ -75,26 +71,20 @@ class Store:
         As of the last look at the file.
     """
 
-    def __init__(
-        self, experiment: Experiment, folder: str | os.PathLike[str], say: Say = print
-    ) -> None:
+    def __init__(self, experiment: Experiment, folder: str | os.PathLike[str]) -> None:
         self.experiment = experiment
         self.path = Path(folder) / f"{experiment.name}.csv"
-        self.say = say
         self.rows: dict[Cell, Row] = {}
         self._seen: tuple[int, ...] | None = None  # the file when ``rows`` were those in it
 
     def read(self) -> dict[Cell, Row]:
-        """Read the file without changing it; a torn last line is left out, and said."""
-        content, torn = self._content()
-        if torn:
-            self.say(f"{self.path}: the last line is torn and left out: {torn!r}")
-        self.rows = self._parse(content)
+        """Read the file without changing it; a torn last line is left out, and printed."""
+        self._load()
         return self.rows
 
     def row(self, cell: Cell) -> Row:
-        """Return the row of a cell; ValueError if there is none."""
-        if cell not in self.rows:
+        """Read the row of a cell; ValueError if there is none."""
+        if cell not in self.read():
             raise ValueError(f"{self.path} has no row {_name(cell)}; steinsdr status lists them.")
         return self.rows[cell]
 
@@ -119,13 +109,16 @@ class Store:
         """
         with locked(self.path):
             if self._state() != self._seen:
-                self._repair()
+                if whole := self._load():
+                    os.truncate(self.path, whole)
+                else:
+                    self._rewrite({})
             fresh = {row.cell: row for row in rows if self.lacks(row.cell, retried)}
             if any(cell in self.rows for cell in fresh):
                 kept = {cell: row for cell, row in self.rows.items() if cell not in fresh}
                 self._rewrite(kept | fresh)
             elif fresh:
-                content = "".join(map(self._line, fresh.values())).encode()
+                content = _encoded(self.experiment, fresh.values())
                 # Buffered: an unbuffered file may write a part and say so only in what it returns.
                 with open(self.path, "ab") as file:
                     file.write(content)
@@ -143,33 +136,19 @@ class Store:
             return ()
         return found.st_ino, found.st_size, found.st_mtime_ns
 
-    def _content(self) -> tuple[bytes, bytes]:
-        """Return the whole lines of the file, and what a killed run left of its last one."""
+    def _load(self) -> int:
+        """Take in the rows, and return the length of the file without a torn last line."""
         content = self.path.read_bytes() if self.path.exists() else b""
         whole = content.rfind(b"\n") + 1
-        return content[:whole], content[whole:]
-
-    def _repair(self) -> None:
-        content, torn = self._content()
-        if torn:
-            self.say(
-                f"{self.path}: the last line was torn: {torn!r}; it is cut off, and its cell "
-                "counts as missing."
-            )
-            os.truncate(self.path, len(content))
-        self.rows = self._parse(content)
-        if not content:
-            self._rewrite({})
+        if torn := content[whole:]:
+            print(f"{self.path}: the last line is torn; its cell counts as missing: {torn!r}")
+        self.rows = self._parse(content[:whole])
+        return whole
 
     def _rewrite(self, rows: dict[Cell, Row]) -> None:
         header = ",".join(self.experiment.columns) + "\n"
-        atomic_write(self.path, "".join([header, *map(self._line, rows.values())]).encode())
+        atomic_write(self.path, header.encode() + _encoded(self.experiment, rows.values()))
         self.rows = rows
-
-    def _line(self, row: Row) -> str:
-        """Return a row's line; ValueError if no reader would take it."""
-        self._check(row)
-        return _text(self.experiment, row)
 
     def _parse(self, content: bytes) -> dict[Cell, Row]:
         """Return the rows of whole lines; ValueError names a line that no run has written."""
@@ -207,33 +186,25 @@ class Store:
                 raise ValueError(f"{name}: {named[name]!r}; expected a number") from None
         seconds = numbers.pop("seconds")
         row = Row(cell, tuple(numbers.values()), status, seconds)
-        self._check(row)
         if line != (written := _text(self.experiment, row)[:-1]):
-            (expected,) = csv.reader([written])
-            for name, found, wanted in zip(named, fields, expected, strict=True):
-                if found != wanted:
-                    raise ValueError(f"{name}: {found!r}; expected {wanted!r}")
             raise ValueError(f"expected {written!r}")
         return row
 
-    def _check(self, row: Row) -> None:
-        """Raise ValueError for a status or number that no run has."""
-        if row.status != "ok" and not row.status.startswith("failed: "):
-            raise ValueError(f"status: {row.status!r}; expected 'ok' or 'failed: ' and a reason")
-        numbers = dict(zip(self.experiment.values, row.values, strict=False))
-        for name, value in {**numbers, "seconds": row.seconds}.items():
-            high = self.experiment.largest.get(name, math.inf)
-            if not (math.isfinite(value) and 0 <= value <= high):
-                limits = f"from 0 to {high:g}" if high < math.inf else "at least 0"
-                raise ValueError(
-                    f"{_name(row.cell)}: {name} is {value!r}; expected a finite number {limits}"
-                )
-
 
 def _text(experiment: Experiment, row: Row) -> str:
-    """Return the line of a row."""
+    """Return the line of a row; ValueError for a status or number that no run has."""
+    if row.status != "ok" and not row.status.startswith("failed: "):
+        raise ValueError(f"status: {row.status!r}; expected 'ok' or 'failed: ' and a reason")
+    numbers = dict(zip(experiment.values, row.values, strict=False))
+    for name, value in {**numbers, "seconds": row.seconds}.items():
+        high = experiment.largest.get(name, math.inf)
+        if not (math.isfinite(value) and 0 <= value <= high):
+            limits = f"from 0 to {high:g}" if high < math.inf else "at least 0"
+            raise ValueError(
+                f"{_name(row.cell)}: {name} is {value!r}; expected a finite number {limits}"
+            )
     fields = dict(zip(experiment.keys, row.cell, strict=True))
-    fields |= dict(zip(experiment.values, map(repr, row.values), strict=False))
+    fields |= {name: repr(value) for name, value in numbers.items()}
     fields |= {"status": row.status, "seconds": f"{row.seconds:.3f}"}
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, experiment.columns, lineterminator="\n")
@@ -241,10 +212,13 @@ def _text(experiment: Experiment, row: Row) -> str:
     return buffer.getvalue()
 
 
+def _encoded(experiment: Experiment, rows: Iterable[Row]) -> bytes:
+    return "".join(_text(experiment, row) for row in rows).encode()
+
+
 def digest(experiment: Experiment, rows: Iterable[Row]) -> str:
     """Return a hash of rows in their order, as they stand in the file."""
-    lines = "".join(_text(experiment, row) for row in rows)
-    return hashlib.sha256(lines.encode()).hexdigest()[:16]
+    return hashlib.sha256(_encoded(experiment, rows)).hexdigest()[:16]
 
 
 def _name(cell: Cell) -> str:

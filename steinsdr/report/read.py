@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import mode
 
 from .._base import check_choice
 
-__all__ = ["Table", "listed", "read_frame", "read_table"]
+__all__ = ["Table", "quoted", "read_frame", "read_table"]
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
@@ -64,17 +65,20 @@ class Table:
     groups: pd.Series
 
 
-def listed(names: Iterable[object], most: int = 8) -> str:
+def quoted(names: Iterable[object], most: int = 8) -> str:
     """Return names in quotes, comma-separated, the rest as a count.
 
     Examples
     --------
-    >>> listed("abc", most=2)
+    >>> quoted("abc", most=2)
     "'a', 'b' and 1 more"
     """
-    shown = [repr(str(name)) for name in names]
-    rest = len(shown) - most
-    return ", ".join(shown[:most]) + (f" and {rest} more" if rest > 0 else "")
+    return _some([repr(str(name)) for name in names], most)
+
+
+def _some(texts: Sequence[str], most: int = 5) -> str:
+    rest = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, list[str]]:
@@ -142,7 +146,7 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     twice = sorted(set(names[names.duplicated() & (names != "")]))
     if twice:  # pandas would rename them
         question = _all_numbers(names) or "rename them."
-        raise ValueError(f"several columns are named {listed(twice)}; {question}")
+        raise ValueError(f"several columns are named {quoted(twice)}; {question}")
     frame = pd.read_csv(path, **options)
     if sep == ",":  # a comma inside a number would be that of thousands
         return frame
@@ -222,7 +226,7 @@ def read_table(
     chosen = _names([c for c in chosen if c not in [*dropped, *kinds]], frame, "predictors")
     both = [c for c in targets if c in [*chosen, *dropped, *kinds]]
     if both:
-        raise ValueError(f"responses: {listed(both)} cannot also be a predictor, group or dropped.")
+        raise ValueError(f"responses: {quoted(both)} cannot also be a predictor, group or dropped.")
     Y = _responses(frame, targets, name, notes)
     raw = _labeled_rows(frame[[*chosen, *kinds]], name)
     if unlabeled is not None:
@@ -242,7 +246,7 @@ def read_table(
     if missing == "impute":
         sparse = X.columns[X.isna().mean() > MOST_GAPS]
         if len(sparse):
-            notes.append(f"Left out, as more than half of the cells are empty: {listed(sparse)}.")
+            notes.append(f"Left out, as more than half of the cells are empty: {quoted(sparse)}.")
         X = X.drop(columns=sparse)
     else:
         left_out |= X.isna().any(axis=1)
@@ -287,10 +291,9 @@ def _responses(frame: pd.DataFrame, names: list[str], name: str, notes: list[str
         if len(texts):
             wrong.append(f"{column!r} ({len(texts)} value(s) such as {str(texts.iloc[0])!r})")
     if wrong:
-        shown = ", ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
         raise ValueError(
-            f"responses: not numeric: {shown}; if these are classes, give each of them a column of "
-            "0 and 1 and name these columns as responses; K classes show at most K - 1 "
+            f"responses: not numeric: {_some(wrong)}; if these are classes, give each of them a "
+            "column of 0 and 1 and name these columns as responses; K classes show at most K - 1 "
             f"directions. {_CELLS}"
         )
     return _labeled_rows(pd.DataFrame(values), name)
@@ -338,8 +341,7 @@ def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         (out, f"Text or dates with many values were left out: {{}}. {_CELLS}"),
     ):
         if names:
-            rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            notes.append(text.format(", ".join(names[:5]) + rest))
+            notes.append(text.format(_some(names)))
     return pd.DataFrame(values, index=raw.index)
 
 
@@ -356,7 +358,7 @@ def _groups(
     small = groups.notna() & ~groups.isin(sizes.index[sizes >= MIN_GROUP])
     if small.any():
         together = int((small & labeled).sum())
-        few = f"groups with fewer than {MIN_GROUP} rows ({listed(groups[small].unique())})"
+        few = f"groups with fewer than {MIN_GROUP} rows ({quoted(groups[small].unique())})"
         if together >= MIN_GROUP:
             notes.append(f"Merged: {few}.")
             groups[small] = "other"
@@ -393,19 +395,17 @@ def _varying(
     """Leave out columns that hardly vary over the labeled rows, or not within their groups."""
     kept = []
     for argument, frame, least in (("predictors", X, 2), ("responses", Y, 1)):
-        values = np.sort(frame[labeled].to_numpy(), axis=0)  # gaps come last
-        n = np.isfinite(values).sum(axis=0)
-        usual = np.array([_longest_run(v[:m]) for v, m in zip(values.T, n, strict=True)])
-        wrong = n - usual < MIN_OTHER
+        part = frame[labeled]
+        usual = mode(part, nan_policy="omit").count
+        wrong = ~(part.notna().sum().to_numpy() - usual >= MIN_OTHER)  # of an empty column, NaN
         what = f"the same in all but fewer than {MIN_OTHER} rows"
         if groups.nunique() > 1:
-            part = frame[labeled]
             within = (part - part.groupby(groups[labeled]).transform("mean")).abs().max()
             wrong |= (within <= 1e-12 * part.abs().max()).to_numpy()
             what += ", or within groups"
         names = frame.columns[wrong]
         if len(names):
-            notes.append(f"Left out ({argument}), as {what}: {listed(names)}.")
+            notes.append(f"Left out ({argument}), as {what}: {quoted(names)}.")
         if (~wrong).sum() < least:
             raise ValueError(
                 f"{argument}: {(~wrong).sum()} column(s) left; at least {least} needed. "
@@ -413,14 +413,6 @@ def _varying(
             )
         kept.append(frame.loc[:, ~wrong])
     return kept[0], kept[1]
-
-
-def _longest_run(values: NDArray) -> int:
-    """Return how often the most frequent of sorted values occurs."""
-    if not len(values):
-        return 0
-    starts = np.flatnonzero(np.r_[True, np.diff(values) > 0, True])
-    return int(np.diff(starts).max())
 
 
 def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame, str, list[str]]:
@@ -454,9 +446,9 @@ def _names(value: str | Sequence[str] | None, frame: pd.DataFrame, argument: str
         if name not in known:
             lower = {column.lower(): column for column in reversed(known)}
             close = difflib.get_close_matches(name.lower(), lower, n=3)
-            hint = f" Did you mean {listed(lower[c] for c in close)}?" if close else ""
+            hint = f" Did you mean {quoted(lower[c] for c in close)}?" if close else ""
             raise ValueError(
-                f"{argument}: no column {name!r}.{hint} The columns are {listed(known, most=30)}. "
+                f"{argument}: no column {name!r}.{hint} The columns are {quoted(known, most=30)}. "
                 f"{_all_numbers(known)}".rstrip()
             )
     return names

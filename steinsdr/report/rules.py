@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import kurtosis, norm, skew
+from scipy.stats import kurtosis, mode, norm, skew
 
 from ..estimator import SteinSDR
 from ..link import is_linear
 from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, RankSelection
 from .comparison import Comparison, Units
-from .read import Table, _longest_run, listed
+from .read import Table, quoted
 
 __all__ = [
     "Analysis",
@@ -166,16 +166,12 @@ def describe(X: pd.DataFrame) -> pd.DataFrame:
     {'height': '', 'sex': 'few values'}
     """
     values = X.fillna(X.median()).to_numpy()
-    ordered = np.sort(X.to_numpy(), axis=0)  # gaps come last
-    seen = X.notna().sum().to_numpy()
     columns = pd.DataFrame(
         {
             "mean": values.mean(axis=0),
             "sd": values.std(axis=0),
-            "distinct": (np.diff(ordered, axis=0) > 0).sum(axis=0) + 1,
-            "most_frequent": [
-                _longest_run(c[:m]) / m for c, m in zip(ordered.T, seen, strict=True)
-            ],
+            "distinct": X.nunique().to_numpy(),
+            "most_frequent": mode(X, nan_policy="omit").count / X.notna().sum().to_numpy(),
             "skewness": skew(values, axis=0),
             "kurtosis": kurtosis(values, axis=0),
             "explained_by_others": explained_by_others(values),
@@ -358,7 +354,7 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
     for remark in ("few values", "one value often", "heavy", "collinear", "counter"):
         names = predictors.index[predictors["remarks"].str.contains(remark)]
         key = remark.replace(" ", "_")
-        facts |= {key: listed(names), f"n_{key}": len(names)}
+        facts |= {key: quoted(names), f"n_{key}": len(names)}
     return facts
 
 
@@ -422,7 +418,7 @@ def _stability_facts(analysis: Analysis) -> dict[str, Any]:
     facts = {
         "n_clear": int(loadings["clear"].sum()),
         "n_loadings": len(loadings),
-        "clearest": f", the largest of them those of {listed(largest)}" if len(largest) else "",
+        "clearest": f", the largest of them those of {quoted(largest)}" if len(largest) else "",
         "resampled": stability is not None,
         "chance": 0.0,
         "instability": 0.0,

@@ -33,7 +33,6 @@ __all__ = [
     "plot_loadings",
     "plot_predictors",
     "plot_summaries",
-    "summary",
     "test_table",
     "write_report",
 ]
@@ -195,7 +194,7 @@ def write_report(analysis: Analysis, folder: str | Path) -> list[Path]:
     contents = {"index.html": page(analysis, pictures).encode()}
     contents |= {name: _safe(table).encode() for name, table in tables.items()}
     contents["summary.json"] = (
-        json.dumps(summary(analysis), indent=1, ensure_ascii=False) + "\n"
+        json.dumps(_summary(analysis), indent=1, ensure_ascii=False) + "\n"
     ).encode()
     contents |= {f"{name}.png": picture for name, picture in pictures.items()}
     with tempfile.TemporaryDirectory(dir=folder, prefix=".writing-") as place:
@@ -301,7 +300,7 @@ def _number(value: Any) -> str:
     return f"{value:.{min(digits, 3)}f}".replace("-", "−")
 
 
-def summary(analysis: Analysis) -> dict[str, Any]:
+def _summary(analysis: Analysis) -> dict[str, Any]:
     """Return the numbers of an analysis, ready for JSON; users' names are values or apart."""
     table, stability = analysis.table, analysis.stability
     comparison, verdict = analysis.comparison, analysis.verdict

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import check_matrix, check_points, check_result
+from .._base import check_matrix, check_numbers, check_points, check_result
 
 __all__ = [
     "GaussianMixtureScore",
@@ -105,6 +105,7 @@ class GaussianScore(_AnalyticScore):
         if mean.shape != (p,):
             raise ValueError(f"mean has shape {mean.shape}; expected ({p},) for the columns of X.")
         cov = np.cov(points, rowvar=False) if self.cov is None else self.cov
+        check_numbers(cov, "cov")
         self.mean_ = mean
         self.cov_ = check_matrix(cov if np.ndim(cov) else np.atleast_2d(cov), "cov", n_columns=p)
         if len(self.cov_) != p:
@@ -196,6 +197,8 @@ class LaplaceScore(_AnalyticScore):
         self.scale = scale
 
     def _estimate(self, points: NDArray) -> None:
+        check_numbers(self.median, "median")
+        check_numbers(self.scale, "scale")
         self.median_, self.scale_ = (
             np.asarray(getattr(self, name), dtype=float)
             if np.ndim(getattr(self, name)) == 0
@@ -235,6 +238,7 @@ class GaussianMixtureScore(_AnalyticScore):
 
     def _estimate(self, points: NDArray) -> None:
         weights, means = _vector(self.weights, "weights"), check_matrix(self.means, "means")
+        check_numbers(self.covs, "covs")
         try:
             covs = np.asarray(self.covs, dtype=float)
         except (TypeError, ValueError) as error:
@@ -268,6 +272,7 @@ class GaussianMixtureScore(_AnalyticScore):
 
 def _vector(value: ArrayLike, name: str) -> NDArray:
     """Return a parameter as finite numbers (k,)."""
+    check_numbers(value, name)
     if np.ndim(value) != 1:
         raise ValueError(f"{name} has {np.ndim(value)} dimension(s); expected one, of numbers.")
     return check_matrix(np.asarray(value)[None], name)[0]

@@ -24,7 +24,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import (
+    check_divisor,
     check_not_constant,
+    check_numbers,
+    check_parameters,
     check_points,
     check_result,
     listed,
@@ -96,6 +99,7 @@ def _krylov_basis(
     """Grow the basis until every lambda is solved to ``tol`` or to rounding, or ``max_iter``."""
     h = kernel.divergence()
     norm, eps = float((h * h).sum()) ** 0.5, float(np.finfo(h.dtype).eps)
+    check_divisor(norm, "the size of the kernel's divergence", "X and width")
     shifts = [kernel.n * lam for lam in lams]
     basis = KrylovBasis(vectors=[h / norm], alpha=[], beta=[], norm=norm, eps=eps)
     for _ in range(max_iter):
@@ -135,6 +139,7 @@ def _nystrom_coefficients(
     for n_iter in range(1, max_iter + 1):  # noqa: B007 - reported
         image = kernel.at(rows, direction)
         curved = kernel.adjoint_at(rows, image) + ridge * (kernel @ direction)
+        check_divisor(float((direction * curved).sum()), "a step's curvature", "X, lam and width")
         step = power / float((direction * curved).sum())
         b += step * direction
         fitted += step * image
@@ -367,6 +372,7 @@ class TikhonovScore(BaseEstimator):
 
 
 def _positive_grid(lams: ArrayLike) -> NDArray:
+    check_numbers(lams, "lams")
     try:
         grid = np.atleast_1d(np.asarray(lams, dtype=float))
     except (TypeError, ValueError):
@@ -483,6 +489,7 @@ class TikhonovScoreCV(BaseEstimator):
         points = check_points(self, X, min_rows=4)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         base = TikhonovScore() if self.estimator is None else self.estimator
+        check_parameters(base)
         quick = clone(base).set_params(tol=max(base.tol, _PATH_TOL))
         p, auto, folds = points.shape[1], isinstance(self.lams, str), self._folds(points)
 

@@ -15,7 +15,6 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -42,6 +41,9 @@ TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimation
 # Chromium draws no picture higher than this.
 MAX_HEIGHT = 16000
 
+# Seconds after which a silent browser is an error.
+TIMEOUT = 60.0
+
 
 class BrowserError(RuntimeError):
     """Chromium did not answer, or answered with an error."""
@@ -60,8 +62,6 @@ class Browser:
     ----------
     executable : str
         Path of the browser.
-    timeout : float
-        Seconds after which a silent browser is an error.
 
     Attributes
     ----------
@@ -69,9 +69,8 @@ class Browser:
         Names and parameters of the events since the last `open`.
     """
 
-    def __init__(self, executable: str, timeout: float = 60.0):
+    def __init__(self, executable: str):
         self.executable = executable
-        self.timeout = timeout
         self.events: list[tuple[str, dict[str, Any]]] = []
         self._count = 0
         self._buffer = b""
@@ -97,19 +96,11 @@ class Browser:
             for domain in ("Page", "Runtime", "Log", "Network"):
                 self.command(f"{domain}.enable")
         except BaseException:
-            self._stop()
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stop()
-
-    def _stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         # The group holds the browser's helpers too, and nothing else.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -139,7 +130,7 @@ class Browser:
         message: dict[str, Any] = {"id": self._count, "method": method, "params": parameters}
         if self._session is not None:
             message["sessionId"] = self._session
-        deadline = time.monotonic() + self.timeout
+        deadline = time.monotonic() + TIMEOUT
         try:
             self._commands.write(json.dumps(message).encode() + b"\0")
             self._commands.flush()
@@ -157,7 +148,7 @@ class Browser:
         """Go to an address and wait until the page and its pictures and scripts are loaded."""
         self.events.clear()
         self.command("Page.navigate", url=url)
-        deadline = time.monotonic() + self.timeout
+        deadline = time.monotonic() + TIMEOUT
         while not any(name == "Page.loadEventFired" for name, _ in self.events):
             self._receive(deadline)
 

@@ -52,6 +52,7 @@ __all__ = [
     "potential_range",
     "replacement_search",
     "ridge_search",
+    "size_limits",
     "size_search",
     "slope_search",
     "third_derivative_sup",
@@ -418,6 +419,54 @@ def size_search(p: int, mus: list[float], atoms: int = 2) -> pd.DataFrame:
     frame["true_to"] = 1 / (frame.repaired / frame.bound - 1)
     frame["false_from"] = (1 / excess).fillna(np.inf)
     return frame
+
+
+_SHELL = ((0.0, 1.16), (0.62, 1.23), (1.35, 1.20), (1.89, 0.77), (2.13, 0.0), (1.90, -0.85))
+"""Rings of points around the first axis: radius, and place on the axis (found by a search)."""
+
+
+def size_limits(mu: float = 1e-10, share: float = 1e-4) -> dict[str, float]:
+    r"""Lemma 10, first half, for p = 3: widths for which the printed bound is true and false.
+
+    With :math:`A = \lambda(\hat L + \lambda)^{-1}`, which is self-adjoint with
+    :math:`0 \le A \le 1`, and :math:`b = \mathcal K(\cdot, x)e`, :math:`\|e\| = 1`,
+
+    .. math:: \lambda e^\top \hat s(x) = \langle A\hat\zeta, b\rangle
+        = \{\langle \hat\zeta, b\rangle + \langle (2A - 1)\hat\zeta, b\rangle\}/2
+        \le (M_\zeta + \kappa Z)/2,
+
+    so that the printed :math:`(1 + \kappa)M_\zeta` is true for widths up to ``true_to``. A sample
+    with the ``share`` of its points on six rings and the others at 0 has the ``ratio`` of
+    :math:`\lambda\|\hat s(x)\|` to :math:`M_\zeta`, at :math:`\lambda c^2` = ``mu``. It refutes the
+    printed bound for widths above ``false_from``.
+
+    Examples
+    --------
+    >>> limits = size_limits()
+    >>> 1 < limits["ratio"] < 1.06, limits["true_to"] < limits["false_from"]
+    (True, True)
+    """
+    angles = 2 * np.pi * np.arange(8) / 8
+    rings = [(z, r * np.cos(a), r * np.sin(a)) for r, z in _SHELL for a in angles[: 8 if r else 1]]
+    points = np.array([(0, 0, 0), *rings], dtype=float)
+    weights = np.append(1 - share, np.full(len(rings), share / len(rings)))
+
+    def zeta(x: NDArray) -> NDArray:
+        d = x - points
+        u = np.linalg.norm(d, axis=1)
+        return (weights * divergence_norm(u, 3) / np.where(u > 0, u, 1)) @ d
+
+    spread = np.repeat(weights, 3)
+    system = mu * np.eye(3 * len(points)) + _gram(points, 1.0) * spread
+    values = np.linalg.solve(system, np.concatenate([zeta(x) for x in points]))
+    sizes = []
+    for place in np.linspace(0.3, 0.5, 41):
+        x = np.array([place, 0, 0])
+        row = np.hstack([curl_free_block(x, y, 1.0) for y in points])
+        sizes.append(np.linalg.norm(zeta(x) - row @ (spread * values)))
+    M, Z = divergence_sup(3), feature_norm(3, 1.0)
+    ratio = float(max(sizes) / M)
+    return {"ratio": ratio, "true_to": 2 * M / (Z - M), "false_from": 1 / (ratio - 1)}
 
 
 def slope_search(p: int, widths: list[float]) -> pd.DataFrame:
