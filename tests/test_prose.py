@@ -29,6 +29,11 @@ OTHERS = [
     *(ROOT / name for name in ("environment.yml", "pyproject.toml")),
 ]
 
+# A directive whose content is text: without this its closing fence would open a block of code.
+_CODE = "code-cell|code-block|math|eval-rst|bibliography"
+TEXT = re.compile(
+    rf"^(?P<fence>```+)\{{(?!(?:{_CODE})\}})[\w:-]+\}}(?P<text>.*?)^(?P=fence)[ \t]*$", re.M | re.S
+)
 # What is not prose, in this order; a directive's name goes, its title, captions and text stay.
 NOT_PROSE = re.compile(
     r"""\A---\n.*?\n---\n  # front matter
@@ -55,6 +60,8 @@ FORBIDDEN = {
 
 def numbers(markdown):
     """Typed numbers of a Markdown text."""
+    while (inside := TEXT.sub(r"\g<text>", markdown)) != markdown:
+        markdown = inside
     return NUMBER.findall(NOT_PROSE.sub(" \N{WHITE SQUARE} ", markdown))
 
 
