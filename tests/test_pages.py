@@ -152,8 +152,8 @@ def test_claims_are_escaped_coloured_and_linked():
     (shown,) = soup(page).select("tbody tr")
     assert [shown[f"data-{question}"] for question in QUESTIONS] == list(answers)
     assert [one["class"][1] for one in shown.select("b")] == [
-        answer.replace(" ", "-") for answer in answers
-    ]
+        answer.replace(" ", "-") for answer in answers[:3]
+    ], "a question that does not apply has no answer"
     assert "survives" not in page
     with pytest.raises(ValueError, match=r"kinds has \['lemmas'\]; the table has \['lemma'\]"):
         pages.claims_html(frame, "lemmas")
