@@ -196,6 +196,7 @@ class _Blend:
 
     def predict(self, T: NDArray) -> NDArray:
         """Return the predictions (n, q)."""
+        check_result(T / self.unit, "the indices")
         shape = len(T), self.weights.shape[1]
         parts = [fit.predict(T / self.unit @ metric).reshape(shape) for metric, fit in self.fits]
         return np.einsum("mq,mnq->nq", self.weights, parts)

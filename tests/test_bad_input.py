@@ -283,6 +283,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*encountered in matmul")
 @pytest.mark.parametrize(("call", "message"), REFUSED, ids=[message for _, message in REFUSED])
 def test_data_that_say_nothing_are_refused(call, message):
     with pytest.raises(ValueError, match=message):

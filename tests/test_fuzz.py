@@ -35,7 +35,7 @@ from steinsdr.subspace import principal_angles, procrustes_distance
 
 EXAMPLES = os.environ.get("STEINSDR_FUZZ_EXAMPLES")
 fuzz = settings(
-    max_examples=int(EXAMPLES or 4),
+    max_examples=int(EXAMPLES or 8),
     derandomize=EXAMPLES is None,
     database=None,
     deadline=None,

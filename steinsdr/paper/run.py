@@ -69,7 +69,7 @@ def run(
     retry_failed : bool
         Try failed cells again; a failure stays until its cell's new outcome takes its place.
     progress : bool
-        Show a progress bar with the time left.
+        Say what is missing and how long it may take, and show a progress bar with the time left.
 
     Raises
     ------
@@ -87,10 +87,11 @@ def run(
         print(f"{sum(cell in store.rows for cell in missing)} failed cell(s) are tried again.")
     before = len(cells) - len(missing)
     cost = experiment.cost(missing)
-    print(
-        f"{experiment.name}: {len(cells)} cells, {before} stored; {len(missing)} to compute take "
-        f"about {cost / 60 / max(jobs, 1):.1f} minutes on {jobs} core(s)."
-    )
+    if progress:
+        print(
+            f"{experiment.name}: {len(cells)} cells, {before} stored; {len(missing)} to compute "
+            f"take about {cost / 60 / max(jobs, 1):.1f} minutes on {jobs} core(s)."
+        )
     if not missing:
         if store.rows:  # a killed run leaves totals that are not those of its rows
             manifest.summarize(store.rows)
