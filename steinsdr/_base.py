@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError, cho_factor
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import _get_feature_names, check_array, validate_data
 
@@ -21,6 +22,7 @@ __all__ = [
     "InstanceWith",
     "SequenceOf",
     "check_choice",
+    "check_definite",
     "check_divisor",
     "check_generator",
     "check_groups",
@@ -136,6 +138,17 @@ def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
         known = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {known}; got {value!r}.")
     return value
+
+
+def check_definite(matrix: NDArray, what: str, cause: str = "X") -> None:
+    """Raise if rounding leaves a covariance without a Cholesky factor; name the argument."""
+    try:
+        cho_factor(matrix)
+    except LinAlgError as error:
+        raise ValueError(
+            f"{cause}: columns are linear combinations of others but for rounding, so {what} is "
+            "not positive definite; leave such columns out."
+        ) from error
 
 
 def check_divisor(value: float, what: str, cause: str = "X") -> None:

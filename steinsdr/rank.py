@@ -452,6 +452,7 @@ class SequentialRank(BaseEstimator):
         check_generator(rng)
         S = S - S.mean(axis=0)
         responses = _bounded_responses(points, responses)
+        check_result(responses, "the test's ridge regression", "X and Y")
         U, _, Vt = np.linalg.svd(S.T @ responses, full_matrices=False)
         values, thresholds, p_values = [], [], []
         for k in range(min(*np.shape(cross_moment), self.max_rank)):

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import check_matrix, check_numbers, check_points, check_result
+from .._base import check_definite, check_matrix, check_numbers, check_points, check_result
 
 __all__ = [
     "GaussianMixtureScore",
@@ -172,6 +172,7 @@ class StudentScore(GaussianScore):
         super()._estimate(points)
         if self.cov is None:
             self.cov_ = self.cov_ * (self.df - 2) / self.df
+            check_definite(self.cov_, "the shape matrix")
             self._factor = cho_factor(self.cov_)
 
     def _score(self, points: NDArray) -> NDArray:
