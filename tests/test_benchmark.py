@@ -5,10 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 from steinsdr.paper import benchmark
 from steinsdr.paper.benchmark import BENCHMARK
+from steinsdr.paper.designs import DESIGNS, SIMULATED, draw
 from steinsdr.paper.multitarget import MULTITARGET, load_multitarget
+from steinsdr.paper.store import Store
 
 ARFF = """@relation small
 @attribute colour {red, green, blue}
@@ -90,3 +93,26 @@ def test_test_rows_teach_nothing_and_the_error_has_no_unit(small, monkeypatch):
     monkeypatch.setattr(benchmark, "_data", lambda name: (X, noise))
     cells = [BENCHMARK.cell(data="enb", method="kernel-ridge", rep=rep) for rep in range(5)]
     assert np.mean([row.values for row in BENCHMARK.compute(cells)]) > 0.95
+
+
+# Simulated designs.
+
+
+@pytest.mark.parametrize("method", SIMULATED.axes["method"])
+def test_stored_rows_of_a_design_are_computed_again(method):
+    cell = ("counts and groups, p = 10, n = 300", method, 0)
+    (row,) = SIMULATED.compute([cell])
+    stored = Store(SIMULATED, ROOT / "book" / "results").read()[cell]
+    assert row.status == stored.status == "ok"
+    assert row.values == pytest.approx(stored.values, abs=SIMULATED.tolerance(method))
+
+
+def test_every_design_draws_the_same_data_again_and_its_directions_matter():
+    for name, design in DESIGNS.items():
+        one, two = draw(name, 3), draw(name, 3)
+        np.testing.assert_array_equal(one.X, two.X)
+        np.testing.assert_array_equal(one.Y, two.Y)
+        assert one.X.shape == (design.n, design.p)
+        np.testing.assert_allclose(one.B.T @ one.B, np.eye(design.r), atol=1e-12)
+        assert not np.array_equal(one.X, draw(name, 4).X)
+    assert np.count_nonzero(np.abs(draw("sparse, p = 500, n = 300").B).sum(axis=1)) <= 15

@@ -500,3 +500,25 @@ def test_scores_that_are_not_finite_beyond_the_subset_are_refused(three):
 
     with pytest.raises(ValueError, match="their moment is not finite"):
         SteinSDR(2, score_estimator=Fragile(), max_rows=100).fit(*three)
+
+
+# Errors that responses share.
+
+
+def test_errors_that_responses_share_cancel(rng):
+    X = rng.standard_normal((300, 10))
+    signal = np.column_stack([np.tanh(X[:, 0]), X[:, 1], X[:, 0] - X[:, 1], np.sin(X[:, 1])])
+    errors = 3.0 * rng.standard_normal((300, 1)) + 0.5 * rng.standard_normal((300, 4))
+    efficient, plain = (
+        SteinSDR(2, weights=weights, random_state=0).fit(X, signal + errors).components_.T
+        for weights in ("efficient", None)
+    )
+    truth = np.eye(10)[:, :2]
+    assert procrustes_distance(efficient, truth) < 0.5 * procrustes_distance(plain, truth)
+
+
+def test_a_response_given_twice_breaks_nothing(rng):
+    data = simulate("isotropic", n=200, p=8)
+    twice = SteinSDR(3, random_state=0).fit(data.X, np.column_stack([data.Y, data.Y[:, :2]]))
+    assert np.isfinite(twice.components_).all()
+    assert procrustes_distance(twice.components_.T, data.B) < 0.5
