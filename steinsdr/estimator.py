@@ -831,6 +831,7 @@ def _mean_over(moment: Any, Z: NDArray, S: NDArray, Y: NDArray) -> NDArray:
 
 def _leading(matrix: NDArray, r: int) -> NDArray:
     """Return the r leading left singular vectors, fewer if there are fewer."""
+    check_result(matrix, "the moment", "X and y")
     return np.linalg.svd(matrix, full_matrices=False)[0][:, :r]
 
 
@@ -844,6 +845,7 @@ def _outer_product(link: Any, Z: NDArray, q: int) -> NDArray:
 
 def _influence(moment: NDArray, C: NDArray, r: int) -> tuple[NDArray, NDArray]:
     """Return r left singular vectors (p, r) of a moment, and the terms (n, r) that move them."""
+    check_result(moment, "the moment", "X and y")
     U, D, Vt = np.linalg.svd(moment, full_matrices=False)
     return U[:, :r], C @ Vt[:r].T / np.maximum(D[:r], np.finfo(float).tiny)
 

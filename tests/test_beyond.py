@@ -505,16 +505,17 @@ def test_scores_that_are_not_finite_beyond_the_subset_are_refused(three):
 # Errors that responses share.
 
 
-def test_errors_that_responses_share_cancel(rng):
-    X = rng.standard_normal((300, 10))
-    signal = np.column_stack([np.tanh(X[:, 0]), X[:, 1], X[:, 0] - X[:, 1], np.sin(X[:, 1])])
-    errors = 3.0 * rng.standard_normal((300, 1)) + 0.5 * rng.standard_normal((300, 4))
-    efficient, plain = (
-        SteinSDR(2, weights=weights, random_state=0).fit(X, signal + errors).components_.T
-        for weights in ("efficient", None)
-    )
-    truth = np.eye(10)[:, :2]
-    assert procrustes_distance(efficient, truth) < 0.5 * procrustes_distance(plain, truth)
+def test_errors_that_responses_share_cancel():
+    far = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((300, 10))
+        signal = np.column_stack([np.tanh(X[:, 0]), X[:, 1], X[:, 0] - X[:, 1], np.sin(X[:, 1])])
+        Y = signal + 3.0 * rng.standard_normal((300, 1)) + 0.5 * rng.standard_normal((300, 4))
+        fits = (SteinSDR(2, weights=w, random_state=0).fit(X, Y) for w in ("efficient", None))
+        far.append([procrustes_distance(fit.components_.T, np.eye(10)[:, :2]) for fit in fits])
+    efficient, plain = np.mean(far, axis=0)
+    assert efficient < 0.85 * plain
 
 
 def test_a_response_given_twice_breaks_nothing(rng):
