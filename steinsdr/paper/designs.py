@@ -25,7 +25,7 @@ from ..estimator import SteinSDR
 from ..scores import DenoisingScore, TikhonovScore
 from ..simulation import BASE_SEED, LAWS, links, stream, stream_seed
 from ..subspace import orthonormalize
-from .benchmark import PerResponse, searched
+from .benchmark import PerResponse, XRFMDirections, searched
 from .experiment import Cell, Experiment, Row, attempt, read_methods
 from .reduced_rank import ReducedRankRegression
 
@@ -242,6 +242,16 @@ def _rfm(sample: Sample, number: Any, *, seed: int) -> Any:
     return RFM(number).fit(sample.X, sample.Y)
 
 
+def _xrfm(sample: Sample, number: Any, *, seed: int) -> Any:
+    units = StandardScaler()
+    directions = XRFMDirections(number, seed).fit(
+        units.fit_transform(sample.X), StandardScaler().fit_transform(sample.Y)
+    )
+    fitted = make_pipeline(units, directions)
+    fitted.n_components_ = directions.n_components_
+    return fitted
+
+
 def _mave(sample: Sample, number: Any, *, seed: int, kind: str) -> Any:
     return _MAVE[kind](number, max_dim=5).fit(sample.X, sample.Y)
 
@@ -250,7 +260,7 @@ _SCORES = {"tikhonov": TikhonovScore, "denoising": DenoisingScore}
 _MAVE = {"csOPG": CSOPG, "KSIR": KSIR}
 _WITHOUT_RULE = ("pca", "pls", "rrr", "second-order")
 _METHODS = read_methods("benchmark.toml", "designs")
-_SLOW = ("csOPG", "KSIR", "NN-split")  # run when a filter names them
+_SLOW = ("xRFM", "csOPG", "KSIR", "NN-split")  # run when a filter names them
 
 
 def _group(experiment: Experiment, cell: Cell) -> tuple[Any, ...]:
@@ -279,6 +289,7 @@ SIMULATED = Experiment(
         "sir": _sir,
         "second-order": _second_order,
         "rfm": _rfm,
+        "xrfm": _xrfm,
         "mave": _mave,
     },
     group=_group,
