@@ -284,7 +284,7 @@ def _group(experiment: Experiment, cell: Cell) -> tuple[Any, ...]:
 
 
 _METHODS = read_methods("benchmark.toml", "real")
-_SLOW = ("SteinRegressor-search", "xRFM", "csOPG", "KSIR")  # run when a filter names them
+_SLOW = ("SteinRegressor-search", "csOPG", "KSIR")  # run when a filter names them
 
 BENCHMARK = Experiment(
     name="benchmark",
