@@ -30,7 +30,7 @@ from .benchmark import PerResponse, XRFMDirections, searched
 from .experiment import Cell, Experiment, Row, attempt, read_methods
 from .reduced_rank import ReducedRankRegression
 
-__all__ = ["DESIGNS", "SIMULATED", "Sample", "draw"]
+__all__ = ["DESIGNS", "SIMULATED", "Sample", "draw", "peer_directions"]
 
 _UNLABELED = 2_000  # rows without responses, for the methods that use them
 
@@ -251,6 +251,27 @@ def _second_order(sample: Sample, number: Any, *, seed: int, model: str) -> Any:
     whiten = PCA(min(p, max(number, n // 10)), whiten=True, svd_solver="full")
     reduction = make_pipeline(StandardScaler(), whiten, PerResponse(model, number))
     return reduction.fit(sample.X, sample.Y)
+
+
+def peer_directions(X: NDArray, Y: NDArray, r: int, *, peer: str, **settings: Any) -> NDArray:
+    """Return the orthonormal directions (p, r) of "pca", "pls", "rrr" or "second-order".
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> B = peer_directions(X, X[:, :2], 2, peer="pls")
+    >>> bool(np.linalg.norm(B[:2].T @ B[:2] - np.eye(2)) < 0.1)
+    True
+    """
+    families: dict[str, Any] = {
+        "pca": _pca,
+        "pls": _pls,
+        "rrr": _rrr,
+        "second-order": _second_order,
+    }
+    sample = Sample(X, Y, X[:0], np.empty((X.shape[1], 0)))
+    fitted = families[peer](sample, r, seed=0, **settings)  # none of them is random
+    return orthonormalize(_directions(fitted, X.shape[1]))
 
 
 def _rfm(sample: Sample, number: Any, *, seed: int) -> Any:

@@ -27,6 +27,7 @@ from ..rank import AdaptiveRank, SequentialRank
 from ..scores import DenoisingScore, TikhonovScore
 from ..simulation import BASE_SEED, LAWS, Simulation, links, simulate, stream_seed
 from ..subspace import procrustes_distance
+from .designs import peer_directions
 from .experiment import Cell, Experiment, Method, Row, attempt, read_methods
 from .fingerprint import code_hash
 from .store import atomic_write
@@ -251,6 +252,18 @@ def _rfm(task: _Task) -> Any:
     return RFM(task.n_components, **task.settings)
 
 
+class _Peer:
+    """A usual reduction that the paper does not compare: PCA, PLS, RRR, SAVE or PHD."""
+
+    def __init__(self, task: _Task) -> None:
+        self.task = task
+
+    def fit(self, X: NDArray, Y: NDArray) -> Self:
+        """Set the directions."""
+        self.components_ = peer_directions(X, Y, self.task.r, **self.task.settings).T
+        return self
+
+
 class _Limit:
     """The augmented moment with the true score and the true links of Section 4.1."""
 
@@ -344,6 +357,7 @@ TABLE1 = Experiment(
         "ridge": _ridge,
         "rfm": _rfm,
         "limit": _Limit,
+        "peer": _Peer,
     },
     group=_group,
     described=("family", "config", "settings", "by_n", "center", "stein"),
