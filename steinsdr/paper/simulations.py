@@ -27,7 +27,6 @@ from ..rank import AdaptiveRank, SequentialRank
 from ..scores import DenoisingScore, TikhonovScore
 from ..simulation import BASE_SEED, LAWS, Simulation, links, simulate, stream_seed
 from ..subspace import procrustes_distance
-from .designs import peer_directions
 from .experiment import Cell, Experiment, Method, Row, attempt, read_methods
 from .fingerprint import code_hash
 from .store import atomic_write
@@ -260,6 +259,8 @@ class _Peer:
 
     def fit(self, X: NDArray, Y: NDArray) -> Self:
         """Set the directions."""
+        from .designs import peer_directions
+
         self.components_ = peer_directions(X, Y, self.task.r, **self.task.settings).T
         return self
 
