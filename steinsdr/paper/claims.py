@@ -38,7 +38,6 @@ __all__ = [
     "NN",
     "QUESTIONS",
     "TRE",
-    "Claim",
     "Sentence",
     "claims_table",
     "judge_sentence",

@@ -43,7 +43,6 @@ __all__ = [
     "PATCHSEQ_URL",
     "REFERENCE_RANK",
     "Directions",
-    "Partition",
     "PatchSeq",
     "Split",
     "evaluate_methods",

@@ -264,14 +264,6 @@ def interpolation_norms(
     return pd.DataFrame(rows)
 
 
-def _ridge_field(X: NDArray, Y: NDArray, lam: float, c: float) -> Field:
-    """Return the kernel ridge regression of Lemma 5, solved directly."""
-    n, p = X.shape
-    V = np.linalg.solve(_gram(X, c) + n * lam * np.eye(n * p), Y.ravel()).reshape(n, p)
-    kernel = CurlFreeIMQ(X, c)
-    return lambda points: kernel.at(points, V)
-
-
 def tre_field(X: NDArray, lam: float, c: float) -> Field:
     r"""Return the TRE :math:`\hat s = (\hat L + \lambda)^{-1}\hat\zeta`, solved directly.
 
@@ -285,15 +277,10 @@ def tre_field(X: NDArray, lam: float, c: float) -> Field:
     """
     check_positive(lam, "lam")
     kernel = CurlFreeIMQ(X, check_positive(c, "c"))
-    ridge = _ridge_field(X, kernel.divergence(X) / lam, lam, c)
-    return lambda points: kernel.divergence(points) / lam - ridge(points)
-
-
-def _replacement_bounds(p: int, c: float, lam: float, n: int) -> dict[str, float]:
-    """Return Lemma 6's bound of the change of the TRE, and the repaired one."""
-    ridge = 2 * (1 + 1 / (c * np.sqrt(lam))) / (c**2 * lam)
-    repaired = 2 * feature_norm(p, c) / (c * n * lam) * (1 + 1 / (c**2 * lam))
-    return {"bound": (ridge + 2) * divergence_sup(p, c) / n, "repaired": repaired}
+    n, p = X.shape
+    responses = kernel.divergence(X).ravel() / lam
+    V = np.linalg.solve(_gram(X, c) + n * lam * np.eye(n * p), responses).reshape(n, p)
+    return lambda points: kernel.divergence(points) / lam - kernel.at(points, V)
 
 
 def _line_kernel(t: NDArray) -> NDArray:
@@ -386,7 +373,9 @@ def replacement_search(p: int, mus: list[float], n: int = 100_000) -> pd.DataFra
             return float(abs(before - after)[0])
 
         measured, (old, new, _) = _worst(change, [(-4, 4)] * 3)
-        bounds = _replacement_bounds(p, 1.0, mu, n)
+        bound = (2 * (1 + mu**-0.5) / mu + 2) * divergence_sup(p) / n
+        repaired = 2 * feature_norm(p, 1.0) / (n * mu) * (1 + 1 / mu)
+        bounds = {"bound": bound, "repaired": repaired}
         rows.append({"mu": mu, "from": old, "to": new, "measured": measured, **bounds})
     frame = _against_bounds(rows)
     frame["true_to"] = np.sqrt(frame.bound / frame.repaired)

@@ -30,7 +30,6 @@ from .lemma1 import gaussian_moment, random_basis
 
 __all__ = [
     "GAUSSIAN_PSI2",
-    "PRODUCT_CONSTANT",
     "good_event",
     "largest_in_deviations",
     "orlicz_norm",
@@ -43,7 +42,7 @@ __all__ = [
 ]
 
 
-PRODUCT_CONSTANT = float(1 + 2 / np.log(2))
+_PRODUCT_CONSTANT = float(1 + 2 / np.log(2))
 """The constant C of Lemma 2 in its proof."""
 
 GAUSSIAN_PSI2 = float(np.sqrt(8 / 3))
@@ -105,7 +104,7 @@ def product_norms() -> pd.DataFrame:
         product = first * second
         measured = orlicz_norm(product - weights @ product, weights, 1)
         scale = orlicz_norm(first, weights, 2) * orlicz_norm(second, weights, 2)
-        rows.append((name, measured, PRODUCT_CONSTANT * scale, measured / scale))
+        rows.append((name, measured, _PRODUCT_CONSTANT * scale, measured / scale))
     frame = pd.DataFrame(rows, columns=["pair", "measured", "bound", "constant"])
     return frame.assign(ratio=frame.measured / frame.bound)
 

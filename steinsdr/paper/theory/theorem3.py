@@ -34,7 +34,6 @@ __all__ = [
     "CONSTANT",
     "RELATIVE_ERRORS",
     "SHARP_CONSTANT",
-    "SPECTRUM",
     "corollary_ratios",
     "corollary_search",
     "energy_ranks",
@@ -44,7 +43,6 @@ __all__ = [
     "rank_frequencies",
     "rank_recovery",
     "sir_ranks",
-    "worst_ratio",
 ]
 
 
@@ -124,32 +122,6 @@ def corollary_search(p: int, q: int, r: int, n_starts: int, rng: np.random.Gener
     return pd.Series(best)
 
 
-def worst_ratio() -> float:
-    r"""The smallest constant that serves every M of rank one, by exhaustion over 2 x 2 matrices.
-
-    :math:`M = e_1 e_1^\top` against :math:`\hat M = \sigma_1 a b^\top + \sigma_2 a_\perp
-    b_\perp^\top` with :math:`\sigma_1 \ge \sigma_2`, over 401 angles of a and of b to
-    :math:`e_1`; given these, the best singular values are explicit. Larger matrices add nothing:
-    what :math:`\hat M` has outside the span of :math:`e_1, a` on the left and :math:`e_1, b` on
-    the right only adds to the error. The worst case has equal singular values, a limit: the
-    constant is approached, not attained.
-
-    Examples
-    --------
-    >>> round(worst_ratio(), 6)
-    2.0
-    """
-    angles = np.linspace(0, np.pi / 2, 401)
-    left, right = angles[1:, None], angles
-    first, second = np.cos(left) * np.cos(right), np.sin(left) * np.sin(right)
-    # ||E||^2 = 1 + s1^2 + s2^2 - 2 (s1 first + s2 second), least over s1 >= s2 >= 0
-    mean = (first + second) / 2
-    s1 = np.maximum(first, mean)
-    s2 = np.minimum(second, mean)
-    error = np.sqrt(1 + s1**2 + s2**2 - 2 * (s1 * first + s2 * second)).min(axis=1)
-    return float((2 * np.sin(angles[1:] / 2) / error).max())
-
-
 def _moment(data: Simulation, score: Any) -> NDArray:
     """Return M hat with the true score (None), or one trained on the unlabeled rows, if any."""
     if score is None:
@@ -190,24 +162,25 @@ def rank_recovery(
     return pd.DataFrame(rows, columns=columns)
 
 
-SPECTRUM = (3.0, 2.0, 1.5, *[0.5] * 7)
-"""Three singular values that stand out, then seven of noise."""
+_SPECTRUM = (3.0, 2.0, 1.5, *[0.5] * 7)
 
 
 def energy_ranks(max_ranks: list[int], *, seed: int = 42) -> pd.Series:
-    """Ranks that the energy rule of Algorithm 2 gives on ``SPECTRUM``, by the largest candidate.
+    """Ranks that the energy rule of Algorithm 2 gives, by the largest candidate.
+
+    The singular values are three that stand out and seven equal ones of noise.
 
     Examples
     --------
     >>> energy_ranks([5, 10]).to_dict()
     {5: 3, 10: 7}
     """
-    X = stream(seed, "claims", "energy").standard_normal((50, len(SPECTRUM)))
+    X = stream(seed, "claims", "energy").standard_normal((50, len(_SPECTRUM)))
     unused: dict[str, Any] = {"scores": X, "Y": X, "rng": stream(seed, "claims", "unused")}
     ranks = {}
     for k in max_ranks:
         rule = AdaptiveRank(max_rank=k, branch="energy")
-        ranks[k] = rule.select(np.diag(SPECTRUM), X=X, **unused).rank
+        ranks[k] = rule.select(np.diag(_SPECTRUM), X=X, **unused).rank
     return pd.Series(ranks)
 
 
