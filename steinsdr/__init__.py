@@ -8,9 +8,9 @@ draws it, :mod:`steinsdr.scores` estimates the score, :mod:`steinsdr.moments` th
 
 __version__ = "0.4.0"
 
-from .estimator import LabeledOnly, SteinSDR
+from .estimator import SteinSDR
 from .rank import AdaptiveRank, HardThreshold, SequentialRank
-from .regressor import SteinRegressor
+from .regressor import LabeledOnly, SteinRegressor
 
 __all__ = [
     "AdaptiveRank",

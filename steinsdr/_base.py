@@ -43,6 +43,7 @@ __all__ = [
     "check_share",
     "check_spread",
     "check_weights",
+    "is_dask",
     "listed",
     "mean_and_scale",
     "needs_extra",
@@ -531,3 +532,8 @@ def mean_and_scale(X: NDArray, standardize: bool = True) -> tuple[NDArray, NDArr
     if not standardize:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
     return X.mean(axis=0), X.std(axis=0)
+
+
+def is_dask(value: Any) -> bool:
+    """Return whether a value is a Dask collection, without importing Dask."""
+    return hasattr(value, "__dask_graph__")

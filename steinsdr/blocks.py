@@ -7,14 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._base import check_matrix, needs_extra, split_labeled
+from ._base import check_matrix, is_dask, needs_extra, split_labeled
 
-__all__ = ["add_up", "block_rows", "is_dask", "labeled_rows"]
-
-
-def is_dask(value: Any) -> bool:
-    """Return whether a value is a Dask collection, without importing Dask."""
-    return hasattr(value, "__dask_graph__")
+__all__ = ["add_up", "block_rows", "labeled_rows"]
 
 
 def block_rows(X: Any, y: Any) -> tuple[Any, Any]:

@@ -9,17 +9,18 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.linear_model import LinearRegression
+from scipy import stats
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._base import (
     InstanceWith,
     check_groups,
+    check_integer,
     check_matrix,
     check_names,
     check_not_constant,
@@ -27,20 +28,27 @@ from ._base import (
     check_points,
     check_responses,
     check_result,
+    check_share,
     check_spread,
-    check_weights,
+    is_dask,
     split_labeled,
     varying_columns,
 )
-from .blocks import add_up, block_rows, is_dask, labeled_rows
-from .coordinates import heavy_tails, learn_coordinates
-from .inference import RidgeTerms, loading_errors, summary
+from .blocks import add_up, block_rows, labeled_rows
 from .link import KernelLink, fit_link, is_linear, link_gradients
-from .moments import AugmentedMoment, EfficientMoment, cross_moment, fourier_weights
+from .moments import (
+    AugmentedMoment,
+    EfficientMoment,
+    RidgeTerms,
+    cross_moment,
+    fourier_weights,
+    loading_errors,
+)
 from .rank import AdaptiveRank, DirectionTransformer, RankRule, SequentialRank
 from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
+from .subspace import heavy_tails, learn_coordinates
 
-__all__ = ["LabeledOnly", "SteinSDR"]
+__all__ = ["SteinSDR"]
 
 CONFIGS = ("sup", "split", "full")
 _PAPER: dict[str, Any] = {
@@ -114,7 +122,7 @@ class SteinSDR(DirectionTransformer):
     pca : None, "auto" or int, default="auto"
         Leading principal components of all rows to which x is reduced first, not whitened. "auto"
         does so if the columns are strongly correlated
-        (:func:`steinsdr.coordinates.learn_coordinates`).
+        (:func:`steinsdr.subspace.learn_coordinates`).
     separate : bool or "auto", default="auto"
         With ``groups``: a score for each group rather than one shape for all. "auto" does so if
         the smallest group has 20 rows a column.
@@ -146,8 +154,8 @@ class SteinSDR(DirectionTransformer):
         Units and components; None for the paper's moment.
     loadings_, loading_errors_ : ndarray of shape (p, r), or None
         Directions in the units of the columns, orthonormal, and their standard errors
-        (:class:`steinsdr.inference.RidgeTerms` with a ridge fit, else
-        :func:`steinsdr.inference.loading_errors`); None for the paper's moment.
+        (:class:`steinsdr.moments.RidgeTerms` with a ridge fit, else
+        :func:`steinsdr.moments.loading_errors`); None for the paper's moment.
     subspace_error_ : float
         Root mean square of the distance between the estimated and the true subspace, as the
         standard errors have it.
@@ -795,6 +803,47 @@ class SteinSDR(DirectionTransformer):
             )
 
 
+def summary(sdr: Any, n_loadings: int = 5, level: float = 0.95) -> str:
+    """Return a table of a fitted :class:`steinsdr.SteinSDR`, ready to be printed."""
+    check_share(level, "level")
+    check_integer(n_loadings, "n_loadings", low=1)
+    r, p = sdr.components_.shape
+    lines = [
+        f"SteinSDR: {r} direction(s) of {p} columns from {sdr.n_rows_} labeled rows",
+        f"score learned from: {sdr.config_} ({sdr.config_reason_})",
+    ]
+    if sdr.coordinates_ is not None:
+        k = p if sdr.coordinates_.basis is None else sdr.coordinates_.basis.shape[1]
+        parts = "" if k == p else f", {k} principal components"
+        lines.append(f"units of the columns: {sdr.coordinates_.scale}{parts}")
+        fit = "none" if sdr.link_ is None else type(sdr.link_).__name__
+        lines.append(f"fit of the responses: {fit}")
+    p_values = getattr(sdr.rank_, "p_values", None)
+    # The test says nothing of directions that it did not select.
+    p_values = [] if p_values is None else p_values[: max(1, sdr.rank_.rank)]
+    if sdr.rank_ is not None and r > max(1, sdr.rank_.rank):
+        p_values = p_values[: sdr.rank_.rank]
+        lines.append("number of directions: by prediction, as the links are nonlinear")
+    share = np.square(sdr.singular_values_) / np.sum(np.square(sdr.singular_values_))
+    lines += ["", "direction  singular value  p-value   share"]
+    for k in range(r):
+        shown = f"{p_values[k]:.3f}" if k < len(p_values) else "-"
+        lines.append(f"{k + 1:>9}  {sdr.singular_values_[k]:>14.4g}  {shown:>7}  {share[k]:>6.1%}")
+    if sdr.loading_errors_ is None:
+        return "\n".join(lines)
+    names = getattr(sdr, "feature_names_in_", [f"x{j}" for j in range(p)])
+    width = max(8, *(len(str(name)) for name in names))
+    quantile = stats.norm.ppf(0.5 + level / 2)
+    lines += ["", f"largest loadings, with {level:.0%} intervals"]
+    for k in range(r):
+        order = np.argsort(-np.abs(sdr.loadings_[:, k]), kind="stable")[:n_loadings]
+        for j in order:
+            value, error = sdr.loadings_[j, k], quantile * sdr.loading_errors_[j, k]
+            interval = f"[{value - error:+.3f}, {value + error:+.3f}]"
+            lines.append(f"{k + 1:>9}  {names[j]!s:<{width}}  {value:+.3f}  {interval}")
+    return "\n".join(lines)
+
+
 class _SeparateScores:
     """One score estimator for each group."""
 
@@ -870,71 +919,3 @@ def _units_differ(X: NDArray) -> bool:
     low, high = np.quantile(X, [0.25, 0.75], axis=0)
     spreads = (X.std(axis=0), (high - low)[high > low])
     return all(s.size > 0 and s.max() > _UNITS_LIMIT * s.min() for s in spreads)
-
-
-class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
-    """Fit and score a regressor on the rows whose responses are not all NaN.
-
-    :class:`steinsdr.SteinSDR` learns its score from unlabeled rows too; the regressor after it
-    must not see them. With this wrapper, and its ``score``, ``cross_val_score`` runs on data where
-    most rows of Y are NaN.
-
-    Parameters
-    ----------
-    estimator : regressor, default=None
-        None is ``LinearRegression()``.
-
-    Examples
-    --------
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from steinsdr import SteinSDR
-    >>> from steinsdr.simulation import simulate
-    >>> data = simulate("isotropic", n=200, p=5)
-    >>> Y = data.Y.copy()
-    >>> Y[::2] = np.nan
-    >>> pipe = make_pipeline(SteinSDR(3, config="full"), LabeledOnly())
-    >>> bool(np.isfinite(cross_val_score(pipe, data.X, Y, cv=3)).all())
-    True
-    """
-
-    def __init__(self, estimator: Any = None) -> None:
-        self.estimator = estimator
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the regressor on the labeled rows."""
-        points, responses = self._labeled(check_points(self, X), y)
-        base = LinearRegression() if self.estimator is None else clone(self.estimator)
-        self.estimator_ = base.fit(points, responses)
-        return self
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict with the fitted regressor."""
-        check_is_fitted(self, "estimator_")
-        predicted = self.estimator_.predict(check_points(self, X, reset=False))
-        return check_result(predicted, "the predictions")
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Return the fitted regressor's score on the labeled rows."""
-        check_is_fitted(self, "estimator_")
-        points = check_points(self, X, reset=False)
-        check_spread(points, "X")
-        if sample_weight is not None:
-            check_weights(sample_weight, n_rows=len(points))
-            mask = split_labeled(check_responses(y, n_rows=len(points)))
-            sample_weight = _check_sample_weight(sample_weight, points)[mask]
-        return self.estimator_.score(*self._labeled(points, y), sample_weight)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    @staticmethod
-    def _labeled(points: NDArray, y: ArrayLike) -> tuple[NDArray, NDArray]:
-        responses = check_responses(y, n_rows=len(points), name="y")
-        mask = split_labeled(responses, name="y")
-        if not mask.any():
-            raise ValueError("y has no labeled row: every row is NaN.")
-        targets = responses[mask]
-        return points[mask], targets.ravel() if np.asarray(y).ndim == 1 else targets

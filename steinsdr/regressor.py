@@ -1,4 +1,4 @@
-"""SteinRegressor: reduce the columns to a few indices, then predict from the indices."""
+"""Regressors: SteinRegressor reduces the columns, then predicts; LabeledOnly serves pipelines."""
 
 from __future__ import annotations
 
@@ -8,16 +8,33 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, TransformerMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import check_cv
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ._base import InstanceWith, check_points, check_responses, check_result, varying_columns
+from ._base import (
+    InstanceWith,
+    check_points,
+    check_responses,
+    check_result,
+    check_spread,
+    check_weights,
+    split_labeled,
+    varying_columns,
+)
 from .link import KernelLink, fit_link, link_gradients
 
-__all__ = ["SteinRegressor"]
+__all__ = ["LabeledOnly", "SteinRegressor"]
 
 _MAX_CENTERS = 1_000
 _POWER = 8  # of the ratio of leave-one-out errors, in the weights of an average of fits
@@ -245,3 +262,71 @@ def _held_out_errors(reduction: Any, Z: NDArray, Y: NDArray, folds: list[Any]) -
         predicted = link.predict(fitted.transform(Z[test][:, varying]))
         errors.append(np.mean((Y[test] - predicted) ** 2, axis=1))
     return np.concatenate(errors)
+
+
+class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Fit and score a regressor on the rows whose responses are not all NaN.
+
+    :class:`steinsdr.SteinSDR` learns its score from unlabeled rows too; the regressor after it
+    must not see them. With this wrapper, and its ``score``, ``cross_val_score`` runs on data where
+    most rows of Y are NaN.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        None is ``LinearRegression()``.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from steinsdr import SteinSDR
+    >>> from steinsdr.simulation import simulate
+    >>> data = simulate("isotropic", n=200, p=5)
+    >>> Y = data.Y.copy()
+    >>> Y[::2] = np.nan
+    >>> pipe = make_pipeline(SteinSDR(3, config="full"), LabeledOnly())
+    >>> bool(np.isfinite(cross_val_score(pipe, data.X, Y, cv=3)).all())
+    True
+    """
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the regressor on the labeled rows."""
+        points, responses = self._labeled(check_points(self, X), y)
+        base = LinearRegression() if self.estimator is None else clone(self.estimator)
+        self.estimator_ = base.fit(points, responses)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict with the fitted regressor."""
+        check_is_fitted(self, "estimator_")
+        predicted = self.estimator_.predict(check_points(self, X, reset=False))
+        return check_result(predicted, "the predictions")
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Return the fitted regressor's score on the labeled rows."""
+        check_is_fitted(self, "estimator_")
+        points = check_points(self, X, reset=False)
+        check_spread(points, "X")
+        if sample_weight is not None:
+            check_weights(sample_weight, n_rows=len(points))
+            mask = split_labeled(check_responses(y, n_rows=len(points)))
+            sample_weight = _check_sample_weight(sample_weight, points)[mask]
+        return self.estimator_.score(*self._labeled(points, y), sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @staticmethod
+    def _labeled(points: NDArray, y: ArrayLike) -> tuple[NDArray, NDArray]:
+        responses = check_responses(y, n_rows=len(points), name="y")
+        mask = split_labeled(responses, name="y")
+        if not mask.any():
+            raise ValueError("y has no labeled row: every row is NaN.")
+        targets = responses[mask]
+        return points[mask], targets.ravel() if np.asarray(y).ndim == 1 else targets

@@ -1,24 +1,36 @@
-r"""Distances between subspaces given by bases (p, r).
+r"""Distances between subspaces given by bases (p, r), and the coordinates of the columns.
 
 The paper measures an estimate by the orthogonal Procrustes distance
 :math:`\operatorname{dist}(\hat B, B) = \inf_{V \in \mathcal V_r} \|\hat B - B V\|_F`. It states
-it for r x r matrices and uses it for p x r bases; so does this module.
+it for r x r matrices and uses it for p x r bases; so does this module. :func:`learn_coordinates`
+gives the units of the columns, and their leading components, in which :class:`steinsdr.SteinSDR`
+forms its moment.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, subspace_angles
 
 from ._base import check_generator, check_integer, check_matrix
+from .rank import tail_check
 
 __all__ = [
+    "Coordinates",
     "chance_distance",
+    "heavy_tails",
+    "learn_coordinates",
     "orthonormalize",
     "principal_angles",
     "procrustes_distance",
 ]
+
+_NORMAL_QUARTILES = 1.349  # interquartile range of a standard normal variable
+_CORRELATED = 0.25  # "auto" takes components if the columns have less than this share of dimensions
 
 
 def orthonormalize(basis: ArrayLike) -> NDArray:
@@ -102,3 +114,124 @@ def chance_distance(
         for _ in range(n_draws)
     ]
     return float(np.mean(draws)), float(np.std(draws, ddof=1))
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    r"""The map :math:`z = V^\top \{(x - \mu) / u\}` from raw columns.
+
+    Attributes
+    ----------
+    shift, unit : ndarray of shape (p,)
+        :math:`\mu` and u.
+    basis : ndarray of shape (p, k) or None
+        Orthonormal columns V, the leading principal components; None is the identity.
+    scale : {"sd", "robust"}
+        What u is.
+    """
+
+    shift: NDArray
+    unit: NDArray
+    basis: NDArray | None
+    scale: str
+
+    def map(self, X: NDArray) -> NDArray:
+        """Return the rows of X (n, p) in these coordinates, (n, k)."""
+        Z = (X - self.shift) / self.unit
+        return Z if self.basis is None else Z @ self.basis
+
+    def raw(self, directions: NDArray) -> NDArray:
+        """Return coefficients (p, r) of the raw columns that give the indices of (k, r)."""
+        lifted = directions if self.basis is None else self.basis @ directions
+        return lifted / self.unit[:, None]
+
+
+def heavy_tails(X: NDArray) -> bool:
+    """Return :func:`steinsdr.rank.tail_check` in units in which fourth powers are numbers."""
+    return tail_check(X / np.maximum(np.abs(X).max(axis=0), np.finfo(float).tiny)).heavy
+
+
+def robust_units(X: NDArray) -> NDArray:
+    """Return the interquartile range over 1.349, or where it is zero the standard deviation, (p,).
+
+    Both are the standard deviation of a normal column. Heavy tails do not move the former.
+
+    Examples
+    --------
+    >>> z = np.random.default_rng(0).standard_normal((10_000, 1))
+    >>> bool(abs(robust_units(z)[0] - 1) < 0.05), bool(robust_units(z**9)[0] < 0.5 < (z**9).std())
+    (True, True)
+    """
+    low, high = np.quantile(X, [0.25, 0.75], axis=0)
+    return np.where(high > low, (high - low) / _NORMAL_QUARTILES, X.std(axis=0))
+
+
+def learn_coordinates(
+    X: NDArray, scale: str, pca: Any, labeled: NDArray, Y: NDArray, least: int
+) -> Coordinates:
+    """Return the coordinates for rows X (n, p).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        All rows, labeled or not.
+    scale : {"auto", "sd", "robust"}
+        Units; "auto" is robust if a column has heavy tails (:func:`steinsdr.rank.tail_check`).
+    pca : None, "auto" or int
+        Number of principal components. "auto" is none unless the columns are strongly correlated,
+        and then the number that predicts left-out responses best.
+    labeled, Y : ndarray of shape (m, p), (m, q)
+        Rows with responses, which "auto" needs.
+    least : int
+        Fewest components that "auto" may take.
+    """
+    if scale == "auto":
+        scale = "robust" if heavy_tails(X) else "sd"
+    with np.errstate(over="ignore", under="ignore"):
+        unit = X.std(axis=0) if scale == "sd" else robust_units(X)
+    if not (np.isfinite(unit).all() and (unit > 0).all()):
+        wrong = int(np.sum(~(np.isfinite(unit) & (unit > 0))))
+        raise ValueError(
+            f"X has {wrong} column(s) whose spread is too large or too small for a number; rescale "
+            "them."
+        )
+    plain = Coordinates(X.mean(axis=0), unit, None, scale)
+    if pca is None or (pca == "auto" and not _correlated(X)):
+        return plain
+    Z = plain.map(X)
+    n, p = Z.shape
+    if p > n:  # never a p x p matrix
+        basis = np.linalg.svd(Z, full_matrices=False)[2].T
+    else:
+        basis = np.linalg.eigh(Z.T @ Z)[1][:, ::-1]
+    if pca == "auto":
+        most = max(least, min(p, n - 1, len(labeled) // 2))
+        pca = _best_number(plain.map(labeled) @ basis[:, :most], Y, least)
+    return Coordinates(plain.shift, unit, np.ascontiguousarray(basis[:, :pca]), scale)
+
+
+def _correlated(X: NDArray) -> bool:
+    r"""Return whether the columns have far fewer dimensions than independent ones would.
+
+    The number of dimensions is :math:`p^2 / \sum_{ij} \hat\rho_{ij}^2`; with independent columns
+    the sum has mean :math:`p + p^2/n`.
+    """
+    n, p = X.shape
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    gram = (Z @ Z.T if p > n else Z.T @ Z) / n
+    return bool((p + p**2 / n) / np.sum(gram**2) < _CORRELATED)
+
+
+def _best_number(components: NDArray, Y: NDArray, least: int) -> int:
+    """Return how many leading columns predict left-out responses best by least squares."""
+    Q = np.linalg.qr(components - components.mean(axis=0))[0]
+    residuals = Y - Y.mean(axis=0)
+    spread = residuals.var(axis=0)
+    leverage = np.full(len(Y), 1.0 / len(Y))
+    errors = []
+    for column in Q.T:
+        residuals = residuals - np.outer(column, column @ residuals)
+        leverage = np.minimum(leverage + column**2, 1 - 1e-9)
+        error = np.mean((residuals / (1 - leverage)[:, None]) ** 2, axis=0)
+        errors.append(np.mean(error[spread > 0] / spread[spread > 0]))
+    return max(int(np.argmin(errors)) + 1, least)

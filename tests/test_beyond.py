@@ -15,9 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr import SteinSDR
-from steinsdr.inference import RidgeTerms
 from steinsdr.link import KernelLink, fit_link, link_gradients
-from steinsdr.moments import AugmentedMoment, EfficientMoment, cross_moment, fourier_weights
+from steinsdr.moments import (
+    AugmentedMoment,
+    EfficientMoment,
+    RidgeTerms,
+    cross_moment,
+    fourier_weights,
+)
 from steinsdr.scores import GaussianScore, TikhonovScore
 from steinsdr.simulation import simulate
 from steinsdr.subspace import procrustes_distance

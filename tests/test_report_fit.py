@@ -9,8 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from steinsdr import SteinSDR
 from steinsdr.report import analyze, read_table
-from steinsdr.report.comparison import METHODS, Units, compare
-from steinsdr.report.fit import half_samples
+from steinsdr.report.fit import METHODS, Units, compare, half_samples
 
 
 def simulated(rng, n=200):

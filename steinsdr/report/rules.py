@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,10 @@ from scipy.stats import kurtosis, mode, norm, skew
 from ..estimator import SteinSDR
 from ..link import is_linear
 from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, RankSelection
-from .comparison import Comparison, Units
 from .read import Table, quoted
+
+if TYPE_CHECKING:
+    from .fit import Comparison, Units
 
 __all__ = [
     "Analysis",
