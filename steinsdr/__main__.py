@@ -141,7 +141,8 @@ def _report(options: argparse.Namespace) -> int:
     Path(options.out).mkdir(parents=True, exist_ok=True)  # before minutes of work
     settings = {"bootstrap": options.bootstrap, "folds": options.folds}
     if not options.quiet:
-        size = f"{len(table.X)} rows, {table.X.shape[1]} predictors, {table.Y.shape[1]} responses"
+        (n, p), q = table.X.shape, table.Y.shape[1]
+        size = f"{n} rows, {p} predictors, {q} response{'' if q == 1 else 's'}"
         print(f"{size}: about {expected_seconds(table, **settings):.0f} seconds.")
     analysis = analyze(
         table,

@@ -58,7 +58,7 @@ def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> fl
     width = 1 + min(p, 5_000) / 100 + q / 10
 
     def fit(rows: int) -> float:
-        return 0.02 + 4e-7 * min(rows, 5_000) ** 1.7 * width + 2e-6 * rows * width
+        return 0.02 + 3.7e-5 * min(rows, 5_000) ** 1.3 * width + 6e-5 * rows * width
 
     compared = min(n, MOST_ROWS)
     return 4 + 2 * fit(n) + bootstrap * fit(min(n // 2, HALF)) + 5 * folds * fit(compared)

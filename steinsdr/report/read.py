@@ -316,7 +316,7 @@ def _as_numbers(content: pd.Series, argument: str) -> tuple[NDArray, pd.Series]:
 def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Return predictors as floats; text becomes columns of 0 and 1, or is left out."""
     values: dict[str, NDArray] = {}
-    numbers, indicators, out = [], [], []
+    numbers, indicators, same, out = [], [], [], []
     for column in raw:
         found, texts = _as_numbers(raw[column], "predictors")
         n_values = raw[column].nunique()
@@ -325,6 +325,8 @@ def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         elif np.isfinite(found).sum() >= NUMBERS * raw[column].notna().sum():
             values[column] = found
             numbers.append(f"{column!r} ({len(texts)}, such as {str(texts.iloc[0])!r})")
+        elif n_values == 1:
+            same.append(column)
         elif n_values <= MOST_VALUES and raw[column].dtype.kind not in "mM":
             cells = raw[column].astype(str).where(raw[column].notna())
             for value in cells.value_counts().index[1:]:
@@ -342,6 +344,8 @@ def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     ):
         if names:
             notes.append(text.format(_some(names)))
+    if same:
+        notes.append(f"Left out, as the text is the same in all rows: {quoted(same)}.")
     return pd.DataFrame(values, index=raw.index)
 
 

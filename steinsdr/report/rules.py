@@ -185,8 +185,11 @@ def describe(X: pd.DataFrame) -> pd.DataFrame:
         {
             "few values": few,
             "one value often": ~few & (columns["most_frequent"] > LARGE_SHARE),
-            "heavy": (columns["skewness"].abs() > SKEWNESS_LIMIT)
-            | (columns["kurtosis"] > KURTOSIS_LIMIT),
+            "heavy": ~few
+            & (
+                (columns["skewness"].abs() > SKEWNESS_LIMIT)
+                | (columns["kurtosis"] > KURTOSIS_LIMIT)
+            ),
             "collinear": columns["explained_by_others"] > COLLINEAR,
             "counter": [_counts_rows(X[c]) for c in X],
         }
