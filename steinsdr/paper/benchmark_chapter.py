@@ -21,6 +21,7 @@ __all__ = [
     "Ranks",
     "best_of",
     "distance_ratios",
+    "duels",
     "goals",
     "mean_ranks",
     "plot_mean_ranks",
@@ -87,6 +88,26 @@ def relative_differences(
         found[data] = (rival, *(100 * x / base for x in (center, low, high)), k)
     columns = ["rival", "difference", "low", "high", "splits"]
     return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("data")
+
+
+def duels(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how often SteinRegressor is ahead of each other method, and by how much.
+
+    Returns
+    -------
+    DataFrame with a row for each other method
+        Data sets in common, those with the smaller mean error, those whose interval excludes zero
+        on either side, and the median of :func:`relative_differences` in percent.
+    """
+    table = {}
+    for name in rows["method"].unique():
+        if name != OURS:
+            found = relative_differences(rows, name)
+            ahead, behind = found["high"] < 0, found["low"] > 0
+            counts = (len(found), (found["difference"] < 0).sum(), ahead.sum(), behind.sum())
+            table[name] = (*map(int, counts), round(found["difference"].median(), 1))
+    columns = ["data sets", "ahead", "clearly ahead", "clearly behind", "median %"]
+    return pd.DataFrame.from_dict(table, orient="index", columns=columns)
 
 
 def distance_ratios(rows: pd.DataFrame, method: str = "SteinSDR") -> pd.DataFrame:
