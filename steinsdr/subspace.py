@@ -27,6 +27,7 @@ __all__ = [
     "orthonormalize",
     "principal_angles",
     "procrustes_distance",
+    "robust_units",
 ]
 
 _NORMAL_QUARTILES = 1.349  # interquartile range of a standard normal variable

@@ -38,6 +38,7 @@ __all__ = [
     "NN",
     "QUESTIONS",
     "TRE",
+    "Claim",
     "Sentence",
     "claims_table",
     "judge_sentence",

@@ -43,6 +43,7 @@ __all__ = [
     "PATCHSEQ_URL",
     "REFERENCE_RANK",
     "Directions",
+    "Partition",
     "PatchSeq",
     "Split",
     "evaluate_methods",

@@ -15,7 +15,7 @@ from .experiment import Cell, Experiment, Row
 from .provenance import Manifest, check_code
 from .store import Store
 
-__all__ = ["run"]
+__all__ = ["Outcome", "run"]
 
 _Task = tuple[Experiment, int, list[Cell], str | None]  # arguments of _work
 _GO_ON = "finished rows are stored, the same command goes on."

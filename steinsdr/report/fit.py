@@ -38,9 +38,11 @@ __all__ = [
     "Comparison",
     "Units",
     "analyze",
+    "by_prediction",
     "compare",
     "expected_seconds",
     "half_samples",
+    "stacked",
 ]
 
 METHODS = ("SteinSDR", "ridge", "kernel ridge", "PLS", "SIR")
