@@ -60,10 +60,11 @@ def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> fl
     width = 1 + min(p, 5_000) / 100 + q / 10
 
     def fit(rows: int) -> float:
-        return 0.02 + 3.7e-5 * min(rows, 5_000) ** 1.3 * width + 6e-5 * rows * width
+        return 2e-5 * min(rows, 5_000) ** 1.3 * width
 
-    compared = min(n, MOST_ROWS)
-    return 4 + 2 * fit(n) + bootstrap * fit(min(n // 2, HALF)) + 5 * folds * fit(compared)
+    halves, compared = min(n // 2, HALF), min(n, MOST_ROWS)
+    whole = fit(n) + 4e-5 * n * width  # the moment is a mean over all rows
+    return 1 + 2 * whole + bootstrap * fit(halves) + 5 * folds * fit(compared)
 
 
 def half_samples(

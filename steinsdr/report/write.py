@@ -206,12 +206,15 @@ def write_report(analysis: Analysis, folder: str | Path) -> list[Path]:
 
 
 def _safe(table: pd.DataFrame) -> str:
-    """Return a table as CSV in which no text begins like a formula."""
+    """Return a table as CSV in which no text and no column's name begins like a formula."""
     frame = table.reset_index()
     for name in frame.columns[[frame[c].dtype.kind not in "biufc" for c in frame]]:
-        texts = frame[name].astype(str)
-        frame[name] = texts.where(~texts.str.match(r"[=+\-@\t\r]"), "'" + texts)
-    return frame.to_csv(index=False, float_format="%.6g")
+        frame[name] = frame[name].astype(str).map(_no_formula)
+    return frame.rename(columns=_no_formula).to_csv(index=False, float_format="%.6g")
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(tuple("=+-@\t\r")) else text
 
 
 def page(analysis: Analysis, pictures: Mapping[str, bytes]) -> str:
