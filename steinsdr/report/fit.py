@@ -52,7 +52,7 @@ HALF = 1_000  # rows of a half-sample at most
 
 
 def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> float:
-    """Return a rough time of :func:`analyze`, from the sizes of the table.
+    """Return a rough time of :func:`steinsdr.report.analyze`, from the sizes of the table.
 
     It is meant to be right within a factor of three on a core of these years.
     """
