@@ -17,8 +17,7 @@ from sklearn.datasets import load_diabetes, load_linnerud
 
 from steinsdr.__main__ import main
 from steinsdr.report import analyze, read_table
-from steinsdr.report.fit import METHODS
-from steinsdr.report.rules import describe, explained_by_others
+from steinsdr.report.rules import METHODS, describe, explained_by_others
 from steinsdr.report.write import (
     FIGURES,
     _number,

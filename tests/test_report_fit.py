@@ -9,7 +9,9 @@ from sklearn.preprocessing import StandardScaler
 
 from steinsdr import SteinSDR
 from steinsdr.report import analyze, read_table
-from steinsdr.report.fit import METHODS, Units, compare, half_samples
+from steinsdr.report.fit import compare, half_samples
+from steinsdr.report.read import Units
+from steinsdr.report.rules import METHODS
 
 
 def simulated(rng, n=200):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -30,13 +29,10 @@ from ..estimator import CONFIGS, SteinSDR
 from ..link import KernelLink, fit_link
 from ..regressor import SteinRegressor
 from ..subspace import orthonormalize, procrustes_distance
-from .read import Table
-from .rules import PREDICTS, Analysis, Stability
+from .read import Table, Units
+from .rules import METHODS, PREDICTS, Analysis, Comparison, Stability
 
 __all__ = [
-    "METHODS",
-    "Comparison",
-    "Units",
     "analyze",
     "by_prediction",
     "compare",
@@ -45,7 +41,6 @@ __all__ = [
     "stacked",
 ]
 
-METHODS = ("SteinSDR", "ridge", "kernel ridge", "PLS", "SIR")
 MOST_ROWS = 5_000  # of which a random subset is compared
 NUMBERS = (1, 2, 3, 4)  # of directions among which prediction chooses
 HALF = 1_000  # rows of a half-sample at most
@@ -235,99 +230,6 @@ def analyze(
     }
     seconds = time.perf_counter() - started
     return Analysis(table, sdr, units, test, number, comparison, stability, settings, seconds)
-
-
-class Units:
-    """Fill gaps by medians, subtract group means, divide by standard deviations.
-
-    Attributes
-    ----------
-    medians, scale : ndarray of shape (p,)
-    means : dict of str to ndarray of shape (p,)
-        By group.
-    varies : ndarray of shape (p,)
-        Which columns vary within groups; the others have scale 1.
-
-    Examples
-    --------
-    >>> units = Units(np.array([[0.0], [2.0], [10.0], [12.0]]), np.array(list("aabb")))
-    >>> units(np.array([[11.0]]), np.array(["b"])).tolist()
-    [[0.0]]
-    """
-
-    def __init__(self, values: NDArray, groups: NDArray) -> None:
-        gaps = np.isnan(values)
-        self.medians = np.zeros(values.shape[1])
-        if gaps.any():
-            known = ~gaps.all(axis=0)
-            self.medians[known] = np.nanmedian(values[:, known], axis=0)
-        filled = np.where(gaps, self.medians, values)
-        self.means = {g: filled[groups == g].mean(axis=0) for g in np.unique(groups)}
-        centered = self._centered(values, groups)
-        size = np.abs(filled).max(axis=0)
-        self.varies = varying_columns(filled) & (np.abs(centered).max(axis=0) > 1e-12 * size)
-        self.scale = np.where(self.varies, centered.std(axis=0), 1.0)
-
-    def _centered(self, values: NDArray, groups: NDArray) -> NDArray:
-        filled = np.where(np.isnan(values), self.medians, values)
-        for group, mean in self.means.items():
-            filled[groups == group] -= mean
-        return filled
-
-    def __call__(self, values: NDArray, groups: NDArray) -> NDArray:
-        """Return rows (n, p) in these units."""
-        return self._centered(values, groups) / self.scale
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Held-out errors of every method of ``METHODS``, and of the mean.
-
-    Names of responses are labels of rows only, so that none can be taken for a method.
-
-    Attributes
-    ----------
-    r2 : DataFrame
-        Share of each response's variance that is predicted (rows: responses, columns: methods). The
-        mean of the training rows has zero; below zero is worse than that.
-    loss : DataFrame of shape (n, methods)
-        Squared error of each row, averaged over the standardized responses.
-    dimensions : tuple of int
-        Number of directions in each fold.
-    """
-
-    r2: pd.DataFrame
-    loss: pd.DataFrame
-    dimensions: tuple[int, ...]
-
-    @property
-    def mean_r2(self) -> pd.Series:
-        """Share of the responses' total standardized variance that is predicted, by method."""
-        loss = self.loss.mean()
-        return 1.0 - loss / loss["mean"]
-
-    @property
-    def rival(self) -> str:
-        """The best method but SteinSDR."""
-        return str(self.mean_r2[list(METHODS[1:])].idxmax())
-
-    def difference(self, method: str, other: str) -> tuple[float, float]:
-        """Difference of ``mean_r2`` and its standard error over the rows.
-
-        The error treats rows as independent though they share training folds: a guide, no test.
-        """
-        gap = (self.loss[other] - self.loss[method]) / self.loss["mean"].mean()
-        return float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
-
-    def table(self) -> pd.DataFrame:
-        """Return one row per method: R² of all responses, and the difference from SteinSDR."""
-        gaps = np.array([self.difference(method, "SteinSDR") for method in METHODS])
-        columns = {
-            "R²": self.mean_r2[list(METHODS)],
-            "minus SteinSDR": gaps[:, 0],
-            "standard error": gaps[:, 1],
-        }
-        return pd.DataFrame(columns, index=pd.Index(METHODS, name="method"))
 
 
 def by_prediction(Z: NDArray, Y: NDArray, seed: int) -> int:

@@ -13,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import mode
 
-from .._base import check_choice
+from .._base import check_choice, varying_columns
 
-__all__ = ["Table", "quoted", "read_frame", "read_table"]
+__all__ = ["Table", "Units", "quoted", "read_frame", "read_table"]
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
@@ -456,3 +456,45 @@ def _names(value: str | Sequence[str] | None, frame: pd.DataFrame, argument: str
                 f"{_all_numbers(known)}".rstrip()
             )
     return names
+
+
+class Units:
+    """Fill gaps by medians, subtract group means, divide by standard deviations.
+
+    Attributes
+    ----------
+    medians, scale : ndarray of shape (p,)
+    means : dict of str to ndarray of shape (p,)
+        By group.
+    varies : ndarray of shape (p,)
+        Which columns vary within groups; the others have scale 1.
+
+    Examples
+    --------
+    >>> units = Units(np.array([[0.0], [2.0], [10.0], [12.0]]), np.array(list("aabb")))
+    >>> units(np.array([[11.0]]), np.array(["b"])).tolist()
+    [[0.0]]
+    """
+
+    def __init__(self, values: NDArray, groups: NDArray) -> None:
+        gaps = np.isnan(values)
+        self.medians = np.zeros(values.shape[1])
+        if gaps.any():
+            known = ~gaps.all(axis=0)
+            self.medians[known] = np.nanmedian(values[:, known], axis=0)
+        filled = np.where(gaps, self.medians, values)
+        self.means = {g: filled[groups == g].mean(axis=0) for g in np.unique(groups)}
+        centered = self._centered(values, groups)
+        size = np.abs(filled).max(axis=0)
+        self.varies = varying_columns(filled) & (np.abs(centered).max(axis=0) > 1e-12 * size)
+        self.scale = np.where(self.varies, centered.std(axis=0), 1.0)
+
+    def _centered(self, values: NDArray, groups: NDArray) -> NDArray:
+        filled = np.where(np.isnan(values), self.medians, values)
+        for group, mean in self.means.items():
+            filled[groups == group] -= mean
+        return filled
+
+    def __call__(self, values: NDArray, groups: NDArray) -> NDArray:
+        """Return rows (n, p) in these units."""
+        return self._centered(values, groups) / self.scale

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,13 +17,12 @@ from scipy.stats import kurtosis, mode, norm, skew
 from ..estimator import SteinSDR
 from ..link import is_linear
 from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, RankSelection
-from .read import Table, quoted
-
-if TYPE_CHECKING:
-    from .fit import Comparison, Units
+from .read import Table, Units, quoted
 
 __all__ = [
+    "METHODS",
     "Analysis",
+    "Comparison",
     "Finding",
     "Stability",
     "Verdict",
@@ -31,6 +30,7 @@ __all__ = [
     "explained_by_others",
 ]
 
+METHODS = ("SteinSDR", "ridge", "kernel ridge", "PLS", "SIR")
 FEW_VALUES = 10  # distinct values up to which a column counts as discrete
 LARGE_SHARE = 0.2  # share of the rows that one value may hold
 COLLINEAR = 0.95  # share of a column's variance that the others may explain
@@ -47,6 +47,57 @@ LEVELS = {
     "not usable": "Do not use the directions.",
 }
 WIDTH = 80  # of printed lines
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Held-out errors of every method of ``METHODS``, and of the mean.
+
+    Names of responses are labels of rows only, so that none can be taken for a method.
+
+    Attributes
+    ----------
+    r2 : DataFrame
+        Share of each response's variance that is predicted (rows: responses, columns: methods). The
+        mean of the training rows has zero; below zero is worse than that.
+    loss : DataFrame of shape (n, methods)
+        Squared error of each row, averaged over the standardized responses.
+    dimensions : tuple of int
+        Number of directions in each fold.
+    """
+
+    r2: pd.DataFrame
+    loss: pd.DataFrame
+    dimensions: tuple[int, ...]
+
+    @property
+    def mean_r2(self) -> pd.Series:
+        """Share of the responses' total standardized variance that is predicted, by method."""
+        loss = self.loss.mean()
+        return 1.0 - loss / loss["mean"]
+
+    @property
+    def rival(self) -> str:
+        """The best method but SteinSDR."""
+        return str(self.mean_r2[list(METHODS[1:])].idxmax())
+
+    def difference(self, method: str, other: str) -> tuple[float, float]:
+        """Difference of ``mean_r2`` and its standard error over the rows.
+
+        The error treats rows as independent though they share training folds: a guide, no test.
+        """
+        gap = (self.loss[other] - self.loss[method]) / self.loss["mean"].mean()
+        return float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(len(gap)))
+
+    def table(self) -> pd.DataFrame:
+        """Return one row per method: R² of all responses, and the difference from SteinSDR."""
+        gaps = np.array([self.difference(method, "SteinSDR") for method in METHODS])
+        columns = {
+            "R²": self.mean_r2[list(METHODS)],
+            "minus SteinSDR": gaps[:, 0],
+            "standard error": gaps[:, 1],
+        }
+        return pd.DataFrame(columns, index=pd.Index(METHODS, name="method"))
 
 
 class Finding(NamedTuple):

@@ -24,8 +24,7 @@ with needs_extra("report", "the page of a report"):
     from matplotlib.figure import Figure
 
 from ..plotting import METHOD_COLORS, NULL, SIGNAL, plot_summary, use_style
-from .fit import METHODS
-from .rules import LEVEL, Analysis
+from .rules import LEVEL, METHODS, Analysis
 
 __all__ = [
     "page",
