@@ -86,24 +86,24 @@ def _add_fit(add: AddCommand) -> None:
     fit = add(_fit, text, "my.csv --response y1 y2 --out report", "report")
     fit.add_argument("data", help="CSV, TSV or Parquet file whose first line names the columns")
     columns: dict[str, Any] = {"nargs": "+", "metavar": "COLUMN"}
-    text = "columns to explain, with spaces between"
+    text = "columns to explain, separated by spaces"
     fit.add_argument("--response", required=True, help=text, **columns)
     fit.add_argument("--predictors", help="columns to use (default: all others)", **columns)
     fit.add_argument("--drop", help="columns to leave out", **columns)
-    text = "column of categories: directions within its groups"
+    text = "column of categories; directions are those within its groups"
     fit.add_argument("--group", metavar="COLUMN", help=text)
     text = "fill gaps of predictors inside the fit (default), or drop such rows"
     fit.add_argument("--missing", choices=("impute", "drop"), default="impute", help=text)
     fit.add_argument("--unlabeled", metavar="FILE", help="further rows without responses")
-    fit.add_argument("--components", default="auto", help="number of directions (default auto)")
+    fit.add_argument("--components", default="auto", help="number of directions, or auto (default)")
     text = "units of the columns: auto (default), robust or sd"
     fit.add_argument("--scale", default="auto", help=text)
     text = "rows for the score: auto (default), labeled (sup), unlabeled (split) or all (full)"
     fit.add_argument("--config", default="auto", help=text)
-    text = "halves of the rows that show stability (default 50; 0 for none)"
+    text = "number of random halves of the rows that show stability (default 50; 0 for none)"
     fit.add_argument("--bootstrap", type=int, default=50, help=text)
     fit.add_argument("--folds", type=int, default=5, help="held-out folds (default 5)")
-    fit.add_argument("--seed", type=int, default=0, help="every draw follows from it")
+    fit.add_argument("--seed", type=int, default=0, help="seed of every random draw (default 0)")
     fit.add_argument("--out", default="report", help="folder to write to (default report)")
     fit.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -115,8 +115,9 @@ def _fit(options: argparse.Namespace) -> int:
         return _report(options)
     except ValueError as error:  # texts begin with an argument; its option has another name
         argument, rest = re.fullmatch(r"(\w*)(.*)", str(error), re.DOTALL).groups()  # type: ignore[union-attr]
-        option = "--" + {"responses": "response"}.get(argument, argument)
-        raise ValueError((option if hasattr(options, option[2:]) else argument) + rest) from error
+        named = {"responses": "--response", "data": options.data}.get(argument, f"--{argument}")
+        known = argument == "data" or hasattr(options, named[2:])
+        raise ValueError((named if known else argument) + rest) from error
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -143,7 +144,9 @@ def _report(options: argparse.Namespace) -> int:
     if not options.quiet:
         (n, p), q = table.X.shape, table.Y.shape[1]
         size = f"{n} rows, {p} predictors, {q} response{'' if q == 1 else 's'}"
-        print(f"{size}: about {expected_seconds(table, **settings):.0f} seconds.")
+        seconds = round(expected_seconds(table, **settings))
+        time = f"{seconds} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+        print(f"{size}: about {time}.")
     analysis = analyze(
         table,
         components=number,

@@ -98,7 +98,7 @@ class SteinSDR(DirectionTransformer):
     config : {"auto", "sup", "split", "full"}, default="auto"
         Where the score is learned: labeled rows, unlabeled rows, or both. The moment always uses
         the labeled rows. "auto" is "full" if there are unlabeled rows and the tails are heavy, and
-        else "sup"; ``config_`` and ``config_reason_`` tell.
+        else "sup"; ``config_`` and ``config_reason_`` say which, and why.
     augment : {"auto", "ridge", "kernel"}, regressor or None, default="auto"
         The fit :math:`\hat f`: ridge regression with a penalty per response by leave-one-out,
         kernel ridge regression (:class:`steinsdr.link.KernelLink`), a regressor with a method
@@ -106,7 +106,7 @@ class SteinSDR(DirectionTransformer):
         predicts left-out rows clearly better (:func:`steinsdr.link.fit_link`).
     weights : {"auto", "efficient", "fourier"}, callable or None, default="auto"
         Weights w. "auto" is "efficient" from two labeled rows a column on, and None with fewer,
-        where the first pass is too poor to weigh by. "efficient": the gradients of a fit of the
+        where the first pass is too inaccurate. "efficient": the gradients of a fit of the
         responses on the indices of a first pass (:class:`steinsdr.moments.EfficientMoment`).
         "fourier": 1, :math:`t_j` and waves of the indices
         (:func:`steinsdr.moments.fourier_weights`). A callable maps X (n, p) to values (n, m) and
@@ -118,7 +118,7 @@ class SteinSDR(DirectionTransformer):
         scale="sd"`` the units are those of the score alone, and the singular vectors those of the
         raw columns, as in the paper.
     center : bool, default=True
-        Center the responses. The lemma holds either way; the paper does not.
+        Center the responses. The lemma holds either way; the paper does not center.
     pca : None, "auto" or int, default="auto"
         Leading principal components of all rows to which x is reduced first, not whitened. "auto"
         does so if the columns are strongly correlated
@@ -136,7 +136,7 @@ class SteinSDR(DirectionTransformer):
         of 200,000 x 10 a subset of 10,000 rows took up to three times as long as 5,000 and nearly
         three times the memory, for a distance 6 to 13 percent smaller.
     random_state : int, RandomState or None, default=None
-        Subsets of rows, the rank rule's draws, and the score if given by name.
+        Seed of the subsets of rows, of the rank rule's draws, and of a score given by name.
 
     Attributes
     ----------
@@ -157,8 +157,8 @@ class SteinSDR(DirectionTransformer):
         (:class:`steinsdr.moments.RidgeTerms` with a ridge fit, else
         :func:`steinsdr.moments.loading_errors`); None for the paper's moment.
     subspace_error_ : float
-        Root mean square of the distance between the estimated and the true subspace, as the
-        standard errors have it.
+        Root mean square of the distance between the estimated and the true subspace, predicted
+        from the standard errors.
     n_rows_ : int
         Labeled rows.
     config_, config_reason_ : str
@@ -166,17 +166,18 @@ class SteinSDR(DirectionTransformer):
     n_components_ : int
         Dimension used.
     rank_ : RankSelection or None
-        How it was selected; None if ``n_components`` is an integer.
+        How the dimension was selected; None if ``n_components`` is an integer.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
     Notes
     -----
-    Covariates must be continuous; categorical ones go into ``groups``. Without weights the mean
-    gradient of every link is all that the method sees, so that a link that is even in a symmetric
-    index is invisible and q responses show at most q directions. The default sees such links if the
-    kernel fit does, which takes several rows a column. Responses in different units should be
-    standardized first: singular values weigh them.
+    Covariates must be continuous; a categorical one goes into ``groups``. Without weights the
+    method uses the mean gradient of every link alone, so that a link that is even in a symmetric
+    index is invisible and q responses show at most q directions. The default finds such links if
+    the kernel fit does, which takes several rows a column. Responses in different units should be
+    standardized first, because singular values weigh them. With skewed columns "auto" can keep too
+    many directions, as in the book's benchmark; prediction on held-out rows can check the number.
 
     Examples
     --------
@@ -278,7 +279,7 @@ class SteinSDR(DirectionTransformer):
         X_unlabeled : array-like of shape (n_u, p), optional
             Further covariates without responses; with ``config="sup"`` they take no part. The
             earlier steps of a pipeline do not see them unless it was told so (``transform_input``
-            of ``Pipeline``); rows of NaN in ``y`` need no telling.
+            of ``Pipeline``); rows of NaN in ``y`` need no such setting.
         groups : array-like of shape (n,), optional
             A categorical covariate, numbers or text. The directions are those of the partial
             central subspace: y depends on x, given the group g, through the same

@@ -75,7 +75,7 @@ class _Rows:
 
 
 class CurlFreeIMQ:
-    """The curl-free IMQ kernel of n centres, and everything the score estimator asks of it.
+    """The curl-free IMQ kernel of n centers, and everything the score estimator asks of it.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class CurlFreeIMQ:
         return _Rows(z, z1, keep=2.0 * len(z) * self.n * z.itemsize <= self._memory_limit)
 
     def __matmul__(self, V: NDArray) -> NDArray:
-        """Return K V for V of shape (n, p), where K holds the n x n blocks of the centres."""
+        """Return K V for V of shape (n, p), where K holds the n x n blocks of the centers."""
         return self.at(self._own, V)
 
     def at(self, points: NDArray | _Rows, V: NDArray) -> NDArray:
@@ -132,7 +132,7 @@ class CurlFreeIMQ:
         return out
 
     def adjoint_at(self, points: NDArray | _Rows, U: NDArray) -> NDArray:
-        r"""Return :math:`\sum_i \mathcal K(x_j, x_i) u_i` over ``points`` for every centre, (n, p).
+        r"""Return :math:`\sum_i \mathcal K(x_j, x_i) u_i` over ``points`` for every center, (n, p).
 
         The adjoint of :meth:`at`, for a rectangular kernel (Nyström).
         """
@@ -154,7 +154,7 @@ class CurlFreeIMQ:
         r"""Return :math:`\hat\zeta(x) = n^{-1}\sum_j \mathrm{div}_{x_j}\mathcal K(x, x_j)`, (m, p).
 
         In closed form the summand is :math:`3 c^{-3} w^5 (p - 3 + 5 w^2)\,\delta`. Without
-        ``points`` it is taken at the centres.
+        ``points`` it is taken at the centers.
         """
         rows = self._own if points is None else self._once(points)
         out = np.empty_like(rows.z)
@@ -230,7 +230,7 @@ class CurlFreeIMQ:
         return cubes, fifths
 
     def _powers(self, z: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """Return w^2, w^3 and w^5 between rows z and the centres."""
+        """Return w^2, w^3 and w^5 between rows z and the centers."""
         w = _squared_distances(z, self._own.z)
         w += 1.0
         np.sqrt(w, out=w)

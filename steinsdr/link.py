@@ -1,7 +1,8 @@
 r"""Fits of :math:`f(x) = E(y \mid x)` and their gradients, for the augmented moment.
 
 :func:`fit_link` makes the fit, :func:`link_gradients` gives :math:`\nabla \hat f(x_i)` of any
-regressor, and :class:`KernelLink` is a kernel ridge regression with closed forms for both.
+regressor, and :class:`KernelLink` is a kernel ridge regression with closed forms for both;
+:class:`LaplaceLink` is one for rougher functions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import SequenceOf, check_points, check_positive, check_responses, check_result
 
-__all__ = ["KernelLink", "fit_link", "is_linear", "link_gradients"]
+__all__ = ["KernelLink", "LaplaceLink", "fit_link", "is_linear", "link_gradients"]
 
 RIDGE_PENALTIES = np.logspace(-4, 2, 25)  # per row, as the columns have unit scale
 GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this share of ridge's
@@ -299,6 +300,73 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
 
     def _batches(self, n: int) -> Any:
         return gen_batches(n, max(1, CHUNK // len(self.centers_)))
+
+
+class LaplaceLink(KernelLink):
+    r"""Kernel ridge regression with the kernel exp(-||x - c|| / h), tuned by leave-one-out.
+
+    The Laplace kernel suits functions with kinks and steps, for which the Gaussian kernel of
+    :class:`KernelLink` is too smooth. Parameters and attributes are the same. The fit has no
+    second derivatives, and a row that coincides with a point adds nothing to the gradient there.
+
+    Examples
+    --------
+    It fits a step better than the smooth kernel does:
+
+    >>> X = np.linspace(-1, 1, 201)[:, None]
+    >>> step = (X[:, 0] > 0).astype(float)
+    >>> bool(LaplaceLink().fit(X, step).errors_ < KernelLink().fit(X, step).errors_)
+    True
+    """
+
+    def _tune(
+        self, points: NDArray, Y: NDArray, width: float, penalties: NDArray
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        n = len(points)
+        values, vectors = eigh(1.0 + _laplace(self.centers_, self.centers_, width))
+        keep = values > values[-1] * len(values) * np.finfo(float).eps
+        whiten = vectors[:, keep] / np.sqrt(values[keep])
+        features = (1.0 + _laplace(points, self.centers_, width)) @ whiten
+        path = RidgeCV(n * penalties, fit_intercept=False, store_cv_results=True)
+        errors = path.fit(features, Y).cv_results_.reshape(n, Y.shape[1], -1).mean(axis=0)
+        chosen = np.argmin(errors, axis=1)
+        ridge = Ridge(n * penalties[chosen], fit_intercept=False).fit(features, Y)
+        coefficients = whiten @ np.reshape(ridge.coef_, (Y.shape[1], -1)).T
+        return errors.min(axis=1), penalties[chosen], coefficients
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Return the fitted values, shape (n,) or (n, q)."""
+        check_is_fitted(self, "dual_coef_")
+        points = check_points(self, X, reset=False)
+        values = np.empty((len(points), self.dual_coef_.shape[1]))
+        for rows in self._batches(len(points)):
+            kernel = 1.0 + _laplace(points[rows], self.centers_, self.width_)
+            values[rows] = self.mean_ + kernel @ self.dual_coef_
+        check_result(values, "the predictions")
+        return values[:, 0] if self._flat else values
+
+    def gradient(self, X: ArrayLike) -> NDArray:
+        r"""Return :math:`\nabla \hat f(x_i)`, shape (n, p, q)."""
+        check_is_fitted(self, "dual_coef_")
+        points = check_points(self, X, reset=False)
+        out = np.empty((*points.shape, self.dual_coef_.shape[1]))
+        for rows in self._batches(len(points)):
+            distances = cdist(points[rows], self.centers_)
+            near = distances <= self.width_ * np.sqrt(np.finfo(float).eps)
+            slopes = np.exp(distances / -self.width_) / np.where(near, np.inf, distances)
+            for k, coefficients in enumerate(self.dual_coef_.T):
+                pull = slopes * coefficients
+                out[rows, :, k] = pull @ self.centers_ - pull.sum(axis=1)[:, None] * points[rows]
+        return out / self.width_
+
+    def derivatives(self, X: NDArray) -> tuple[NDArray, NDArray]:
+        """Raise ValueError: the kernel has no second derivative at its centers."""
+        raise ValueError("LaplaceLink has no second derivatives; use KernelLink.")
+
+
+def _laplace(X: NDArray, centers: NDArray, width: float) -> NDArray:
+    """Return exp(-||x - c|| / h), shape (n, m)."""
+    return np.exp(cdist(X, centers) / -width)
 
 
 def _gaussian(X: NDArray, centers: NDArray, width: float) -> NDArray:

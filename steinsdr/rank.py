@@ -379,7 +379,8 @@ class SequentialRank(BaseEstimator):
     Parameters
     ----------
     level : float, default=0.05
-        Level of each step, hence the probability of too large a rank.
+        Nominal level of each step. Under stated conditions it bounds, in the limit, the probability
+        of too large a rank (the book's chapter on the theory of the new estimator).
     n_flips : int, default=199
         Draws of signs.
     max_rank : int, default=10
@@ -389,8 +390,8 @@ class SequentialRank(BaseEstimator):
     -----
     Responses are clipped at 8 robust standard deviations from their medians, so that one row of
     heavy tails cannot decide, and a response that a ridge regression predicts more than twice as
-    badly as the median response counts less. The test sees mean gradients: a link that is even in a
-    symmetric index has none. With such links and few columns it is conservative. Noise that is
+    badly as the median response counts less. The test detects mean gradients. A link that is even
+    in a symmetric index has none. With such links and few columns it is conservative. Noise that is
     skewed with a spread that depends on x may pass for signal. The two constants were chosen on
     isotropic and log-normal designs of the paper's Table 2, and confirmed on its other two laws.
 
@@ -504,7 +505,7 @@ def _robust_scale(A: NDArray) -> NDArray:
 
 
 def _bounded_responses(X: NDArray, Y: NDArray) -> NDArray:
-    """Return centred responses, clipped, and weighed down if predicted badly, (n, q)."""
+    """Return centered responses, clipped, and weighed down if predicted badly, (n, q)."""
     centre, limit = np.median(Y, axis=0), _CLIP * _robust_scale(Y)
     ridge = RidgeCV(len(X) * np.logspace(-3, 3, 13), store_cv_results=True).fit(X, Y)
     squared = ridge.cv_results_.reshape(len(X), Y.shape[1], -1)  # (n, q, penalties)

@@ -32,11 +32,12 @@ from ._base import (
     split_labeled,
     varying_columns,
 )
-from .link import KernelLink, fit_link, link_gradients
+from .link import KernelLink, LaplaceLink, fit_link, link_gradients
 
 __all__ = ["LabeledOnly", "SteinRegressor"]
 
 _MAX_CENTERS = 1_000
+_ROUGH_WIDTHS = (1.0, 2.0, 4.0, 8.0)  # of the rough kernel, in median distances
 _POWER = 8  # of the ratio of leave-one-out errors, in the weights of an average of fits
 
 
@@ -44,8 +45,9 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Regression on a few indices :math:`\hat B^\top x` of the columns.
 
     The reduction starts from a fit :math:`\hat f` of all columns: an average of ridge regression
-    and kernel ridge regression (:class:`steinsdr.link.KernelLink`), which weighs each by the eighth
-    power of its inverse leave-one-out error, response by response. The directions b solve
+    and two kernel ridge regressions, with a smooth and with a rough kernel
+    (:class:`steinsdr.link.KernelLink`, :class:`steinsdr.link.LaplaceLink`). It weighs each by the
+    eighth power of its inverse leave-one-out error, response by response. The directions b solve
 
     .. math:: \hat A \hat\Sigma b = \lambda b, \qquad
         \hat A = n^{-1} \sum_i \nabla \hat f(x_i) \nabla \hat f(x_i)^\top ,
@@ -56,9 +58,9 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     :math:`\hat A` is the moment :math:`M_w` of :class:`steinsdr.SteinSDR` with the gradients of
     :math:`\hat f` as weights, without its second term, which corrects the fit by the score.
 
-    From the indices each response is predicted by the average, with the same weights, of three
-    fits: ridge regression, kernel ridge regression, and kernel ridge regression in the metric
-    :math:`\hat A` of the second one, which shortens indices that matter little.
+    From the indices each response is predicted by the average, with the same weights, of five
+    fits: these three, and both kernel ridge regressions again in the metric :math:`\hat A` of the
+    smooth one, which shortens indices that matter little.
 
     Parameters
     ----------
@@ -185,12 +187,12 @@ class _GradientReduction(TransformerMixin, BaseEstimator):
 class _Blend:
     """An average of ridge regression and kernel ridge regressions, with weights per response.
 
-    The first kernel fit has the metric of the coordinates, each further one that of the gradients
-    of the one before.
+    A step fits a smooth and a rough kernel. The first step has the metric of the coordinates, each
+    further one that of the gradients of the smooth fit before.
     """
 
-    def __init__(self, kernels: int) -> None:
-        self.kernels = kernels
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
 
     def fit(self, T: NDArray, Y: NDArray, unit: Any = 1.0) -> Self:
         """Fit to coordinates T (n, k), divided by their unit, and standardized responses (n, q)."""
@@ -201,11 +203,15 @@ class _Blend:
         # A few discrete columns have more equal rows than a kernel's width can be taken from.
         some = T[np.linspace(0, len(T) - 1, min(len(T), _MAX_CENTERS)).astype(int)]
         if np.median(pdist(some)) > 0:
-            for _ in range(self.kernels):
-                kernel = KernelLink(max_centers=_MAX_CENTERS).fit(T @ metric, Y)
-                self.fits.append((metric, kernel))
-                if len(self.fits) <= self.kernels:
-                    metric = _root(_mean_outer_product([self.fits[-1]], np.ones((1, 1)), T))
+            for step in range(self.steps):
+                if step:
+                    smooth = self.fits[-2]
+                    metric = _root(_mean_outer_product([smooth], np.ones((1, 1)), T))
+                for kernel in (
+                    KernelLink(max_centers=_MAX_CENTERS),
+                    LaplaceLink(widths=_ROUGH_WIDTHS, max_centers=_MAX_CENTERS),
+                ):
+                    self.fits.append((metric, kernel.fit(T @ metric, Y)))
         errors = np.maximum([fit.errors_ for _, fit in self.fits], np.finfo(float).tiny)
         weights = (errors.min(axis=0) / errors) ** _POWER
         self.weights = weights / weights.sum(axis=0)  # (fits, q)

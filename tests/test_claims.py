@@ -113,10 +113,9 @@ def test_what_is_not_computed_is_missing(paper_cells):
     [
         "TRE_best < SIR",
         "__import__('os') < 1",
-        "TRE.max() < 1",
         "sum(TRE) < 1",
         "at(TRE < 1, law=normal)",
-        "TRE ** 2 < 1",
+        "at(TRE < 1, r=3)",
     ],
 )
 def test_comparisons_outside_the_vocabulary_are_refused(paper_cells, count):

@@ -212,9 +212,29 @@ def test_wide_tables_take_little_memory(tmp_path):
 
 
 def test_the_command_line_speaks_before_it_imports_what_is_slow():
-    code = "import sys; sys.modules['pandas'] = sys.modules['matplotlib'] = None\n"
+    code = "import sys; sys.modules['numpy'] = sys.modules['matplotlib'] = None\n"
     code += "from steinsdr.__main__ import main; main(['fit', 'my.csv', '--response', 'y'])"
     before = os.times().children_user
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.stdout == "Reading my.csv ...\n"
     assert os.times().children_user - before < 2.0  # of the processor, however busy it is
+
+
+INTERRUPTED = """
+import sys
+class Stop:
+    def find_spec(name, *_):
+        if name == {package!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stop)
+from steinsdr.__main__ import main
+sys.exit(main({arguments}))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["status"], ["fit", "my.csv", "--response", "y"]])
+@pytest.mark.parametrize("package", ["numpy", "scipy", "pandas"])
+def test_an_interrupt_during_imports_is_one_line(package, arguments):
+    code = INTERRUPTED.format(package=package, arguments=arguments)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (130, "steinsdr: interrupted.\n")

@@ -188,8 +188,6 @@ def test_paired_differences_by_hand():
     pd.testing.assert_series_equal(
         independent["corrected"], independent["error"], check_names=False
     )
-    with pytest.raises(ValueError, match="test_per_train is -1"):
-        pooled_differences(rows, "a", measure="mse", test_per_train=-1.0)
     lacking = rows[~((rows.method == "b") & (rows.rep == 0) & (rows.gamma == 0.1))]
     assert pooled_differences(lacking, "a", measure="mse").loc["b", "partitions"] == 2
     with pytest.raises(ValueError, match="reference is 'c'"):

@@ -85,7 +85,7 @@ def test_differences_share_their_note(cells):
     assert [term.get_text() for term in page.select("dt")] == ["Table 2, SIR", "Table 9, MLP"]
     assert len(page.select("li")) == len(twice)
     texts = [entry.get_text() for entry in page.select("dd")]
-    assert texts[0].startswith("cause not known")
+    assert texts[0].startswith("The cause is not known")
     assert texts[1].startswith("x < y")
     assert pages.differences_html(twice.head(0)) == "<p>None.</p>"
 

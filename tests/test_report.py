@@ -85,14 +85,12 @@ def test_remarks_on_what_has_no_density(rng):
 
 
 @pytest.mark.parametrize("rows", [[], [10, 30]])
-@pytest.mark.parametrize("name", ["id", "Unnamed: 0"])
-def test_a_row_number_is_seen_whether_rows_were_dropped_or_not(frame, rows, name):
-    frame.insert(0, name, range(101, 301))
+def test_a_row_number_is_seen_whether_rows_were_dropped_or_not(frame, rows):
+    frame.insert(0, "id", range(101, 301))
     frame.loc[rows, "c"] = np.nan
-    assert describe(read_table(frame, "y1,y2", missing="drop").X)["remarks"][name] == "counter"
-    filtered = frame.drop(index=[3, 4])  # a saved index has gaps of its own
-    remarks = describe(read_table(filtered, "y1,y2", missing="drop").X)["remarks"]
-    assert (remarks[name] == "counter") == (name != "id")
+    assert describe(read_table(frame, "y1,y2", missing="drop").X)["remarks"]["id"] == "counter"
+    filtered = frame.drop(index=[3, 4])
+    assert not describe(read_table(filtered, "y1,y2", missing="drop").X)["remarks"]["id"]
 
 
 def test_share_explained_by_others_is_that_of_least_squares(rng):
@@ -124,6 +122,20 @@ def test_verdict_follows_the_data(frame, rng, noise, level, found):
     verdict = analysis.verdict
     assert (verdict.level, kinds(analysis) >= found) == (level, True), str(verdict)
     assert str(verdict).startswith(verdict.headline)
+
+
+@pytest.mark.parametrize(
+    ("rank", "number", "said"),
+    [
+        (1, "test", "by the sequential test (p-value 0.005, of one more 0.020)"),
+        (2, "test", "by the sequential test (p-values up to 0.020, of one more 0.300)"),
+        (3, "test", "by the sequential test (p-values up to 0.300)"),
+        (1, "nonlinear", "since the links are nonlinear; the test finds 1."),
+    ],
+)
+def test_the_number_of_directions_has_p_values(usable, rank, number, said):
+    test = replace(usable.test, rank=rank, p_values=np.array([0.005, 0.02, 0.3]))
+    assert said in replace(usable, test=test, number=number).verdict.sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -408,7 +420,7 @@ def test_a_reader_that_stops_early_loses_nothing(linnerud, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["missing.csv", "--response", "y"], "there is no file"),
+        (["missing.csv", "--response", "y"], "missing.csv: there is no file"),
         (["DATA", "--response", "Waist", "--components", "two"], "--components must be auto or"),
         (["DATA", "--response", "Waist", "--bootstrap", "3"], "--bootstrap must be an integer"),
         (["DATA", "--response", "Hips"], "--response: no column 'Hips'"),

@@ -85,8 +85,8 @@ def test_parquet(frame, tmp_path, monkeypatch):
     [
         ("empty.csv", b"", "data: cannot read 'empty.csv'"),
         ("header.csv", b"a,b\n", "data: 'header.csv' holds no rows"),
-        ("bytes.csv", b"\xff\xfe\x00", "data: cannot read 'bytes.csv': it is not UTF-8"),
-        ("latin.csv", "größe,b\n1,2\n".encode("latin-1"), r"not UTF-8.*save the file as UTF-8"),
+        ("bytes.csv", b"\xff\xfe\x00", "data: cannot read 'bytes.csv': it is no text .*as UTF-8"),
+        ("other.csv", b"a,b\n\x81,2\n", "it is no text .* save the file as UTF-8"),
         ("twice.csv", b"a,b,a\n1,2,3\n", r"cannot read .* named 'a'; rename them\."),
         ("bare.csv", b"0,0,1\n1,2,3\n", r"named '0'; .* does the first line name the columns\?$"),
         ("book.xlsx", b"", r"ends in '.xlsx'; expected one of .csv, .tsv, .parquet"),
@@ -98,6 +98,24 @@ def test_wrong_files(tmp_path, name, content, words):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=words):
         read_frame(tmp_path / name)
+
+
+def test_text_of_an_older_spreadsheet_is_read_and_noted(tmp_path):
+    path = tmp_path / "old.csv"
+    path.write_bytes("größe;b\n1,5;2\n".encode("cp1252"))
+    frame, notes = read_frame(path)
+    assert frame.to_dict("list") == {"größe": [1.5], "b": [2]}
+    assert notes[0] == "old.csv is not UTF-8; its text was read as Windows-1252."
+
+
+def test_an_index_that_was_saved_with_the_table_is_left_out(frame, tmp_path):
+    frame.drop(index=[3, 4]).to_csv(tmp_path / "my.csv")
+    table = read_table(tmp_path / "my.csv", "y1,y2")
+    assert list(table.X) == list("abcde")
+    assert table.notes == (
+        "Left out, as the file gives it no name and it numbers the rows: 'Unnamed: 0'.",
+    )
+    assert "Unnamed: 0" in read_table(tmp_path / "my.csv", "y1", predictors="Unnamed: 0, a").X
 
 
 def test_delimiters_in_quoted_names_do_not_count(tmp_path):
@@ -155,9 +173,11 @@ def test_text_dates_constants_and_sparse_columns_get_a_note_not_a_refusal(frame)
     frame["sparse"] = np.where(np.arange(60) < 20, np.arange(60), np.nan)
     frame["odd"] = ODD
     frame["empty"] = np.nan
+    frame["y1"] = frame["y1"].astype(object).where(frame.index != 59, "lost")
     table = read_table(frame, "y1,y2")
     assert list(table.X.columns) == [*"abce", "color=blue", "odd"]
-    np.testing.assert_array_equal(table.X["color=blue"], frame["color"] == "blue")
+    assert len(table.X) == 59
+    np.testing.assert_array_equal(table.X["color=blue"], (frame["color"] == "blue")[:59])
     assert table.gaps == {"odd": 1}
     said = " ".join(table.notes)
     for words in (
@@ -165,6 +185,7 @@ def test_text_dates_constants_and_sparse_columns_get_a_note_not_a_refusal(frame)
         "'id' (60 values such as 'row 0'), 'day' (60",
         "more than half of the cells are empty: 'sparse', 'empty'",
         "'odd' (1, such as '?')",
+        "'y1' (1, such as 'lost')",
         "fewer than 5 rows: 'd', 'rare'",
     ):
         assert words in said
@@ -199,6 +220,12 @@ def test_columns_of_classes_show_one_direction_less(rng, tmp_path):
     frame = pd.DataFrame(X, columns=list("abcdef")).join(classes)
     frame.to_csv(tmp_path / "classes.csv", index=False)
     table = read_table(tmp_path / "classes.csv", ["red", "green", "blue"])
+    text = read_table(frame.assign(color=classes.idxmax(axis=1))[[*"abcdef", "color"]], "color")
+    assert [name.partition("=")[2] for name in text.Y] == classes.sum().sort_values()[
+        ::-1
+    ].index.tolist()
+    np.testing.assert_array_equal(text.Y, table.Y[[n.partition("=")[2] for n in text.Y]])
+    assert text.notes[0].startswith("Classes became columns of 0 and 1: 'color' (3 values)")
     analysis = analyze(table, bootstrap=0, folds=2)
     assert analysis.n_components == 2
     assert procrustes_distance(analysis.sdr.loadings_, np.eye(6)[:, :2]) < 0.5
@@ -220,11 +247,9 @@ MONEY = [f"{1000 + 37.4 * i:,.2f}" for i in range(60)]
         ({}, {"predictors": "a,y1"}, "'y1' cannot also be a predictor, group or dropped"),
         ({}, {"predictors": "a"}, r"predictors: 1 column\(s\) left; at least 2 needed"),
         ({}, {"unlabeled": pd.DataFrame({"a": [1.0]})}, "unlabeled: no column 'b'"),
-        (
-            {"y1": ["red", "green", "blue"] * 20},
-            {},
-            r"responses: not numeric: 'y1' \(60 .* give each of them a column of 0 and 1",
-        ),
+        ({"y1": [*"abcdefghijkl"] * 5}, {}, r"not numeric: 'y1' \(60 .* or at most 10 classes"),
+        ({"d": 1e300 * np.arange(60)}, {}, r"predictors holds values too .* in column\(s\) 'd'"),
+        ({"y1": 1e-300 * np.arange(60)}, {}, r"responses holds values too .* in column\(s\) 'y1'"),
         ({"y1": MONEY}, {}, r"'y1' \(60 .*'1,000.00'\); .* without thousands separators"),
         ({"y1": pd.Timestamp("2020-01-01")}, {}, r"responses: not numeric: 'y1' \(60"),
         ({"y1": 1j * np.arange(60)}, {}, "responses: 'y1' holds complex numbers"),

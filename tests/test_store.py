@@ -246,8 +246,13 @@ def test_links_are_not_followed(tmp_path):
     [
         ("{", "JSON"),
         ("[]", "a manifest: it is a list"),
-        ('{"methods": 3}', "a manifest: methods is a int"),
-        ('{"methods": {"SIR": 3}}', "a manifest: the entry of SIR is a int"),
+        ('{"methods": 3}', "a manifest: 'methods' is a int"),
+        ('{"methods": {"SIR": 3}}', "a manifest: 'SIR' is a int"),
+        ('{"methods": {"SIR": {"note": ""}}}', "a manifest: 'SIR' has no 'code'"),
+        ('{"methods": {"SIR": {"code": "", "found_equal": [3]}}}', "a manifest: an entry of 'fo"),
+        ('{"rows": {"SIR": "x"}}', "a manifest: 'SIR' is a str; expected a int"),
+        ('{"environments": 3}', "a manifest: 'environments' is a int"),
+        ('{"environments": [{"versions": {}}]}', ".* 'environments' has no 'machine'"),
     ],
 )
 def test_broken_manifest_is_named(tmp_path, text, what):

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from steinsdr import SteinSDR
 from steinsdr.baselines import SIR, RidgeDirections
-from steinsdr.plotting import METHOD_COLORS, use_style
+from steinsdr.plotting import METHOD_COLORS, REFERENCE_COLORS, use_style
 from steinsdr.scores import TikhonovScore
 from steinsdr.simulation import simulate
 from steinsdr.subspace import chance_distance, procrustes_distance
@@ -24,17 +24,17 @@ METHODS = {
     "SteinSDR": lambda n: SteinSDR(3),
 }
 STYLES = {
-    "SIR, projective": (METHOD_COLORS["SIR"], "o--"),
+    "SIR, projective": (REFERENCE_COLORS["SIR-projective"], "o--"),
     "the paper's estimator": (METHOD_COLORS["TRE-sup"], "o--"),
-    "ridge regression": ("0.4", "o--"),
-    "SteinSDR": (METHOD_COLORS["TRE-sup"], "o-"),
+    "ridge regression": (REFERENCE_COLORS["ridge"], "o--"),
+    "SteinSDR": (REFERENCE_COLORS["default"], "o-"),
 }
 
 
 def draw() -> Figure:
     """Fit and draw the distances to the truth, each curve with its name at the right."""
     use_style()
-    fig, ax = plt.subplots(figsize=(11, 5), layout="constrained")
+    fig, ax = plt.subplots(figsize=(6.6, 4.6), layout="constrained")
     ends = {}
     for name, make in METHODS.items():
         distances = [
@@ -50,13 +50,14 @@ def draw() -> Figure:
         ends[name] = mean[-1]
     chance, _ = chance_distance(100, 3, rng=np.random.default_rng(0))
     ax.axhline(chance, color="0.5", ls=":")
-    ax.annotate("a random guess", (SIZES[0], chance), (0, 4), textcoords="offset points")
+    ax.annotate("a random guess", (SIZES[-1], chance), (0, 4), textcoords="offset points")
     height = -np.inf
     for name in sorted(ends, key=ends.__getitem__):  # names that would overlap move apart
-        height = max(ends[name], height + 0.11)
+        height = max(ends[name], height + 0.12)
         ax.text(SIZES[-1] + 12, height, name, color=STYLES[name][0], va="center")
     ax.set(xlabel="labeled observations", ylabel="distance to the truth", xticks=SIZES)
-    ax.set(xlim=(20, 660), ylim=(0.9, chance + 0.15))
+    ax.set(xlim=(20, 745), ylim=(0.85, chance + 0.15))
+    ax.grid(visible=False, axis="x")
     return fig
 
 

@@ -30,7 +30,7 @@ from ..link import KernelLink, fit_link
 from ..rank import energy_rank
 from ..regressor import SteinRegressor
 from ..simulation import BASE_SEED, stream_seed
-from .experiment import Cell, Experiment, Row, attempt, read_methods
+from .experiment import Cell, Experiment, Row, attempt, each_alone, read_methods
 from .multitarget import MULTITARGET, load_multitarget
 from .patchseq import load_patchseq, log_cpm
 from .reduced_rank import ReducedRankRegression
@@ -277,12 +277,6 @@ def _ksir(task: _Task) -> SteinRegressor:
     return _reduced(task, KSIR(task.most, max_dim=task.most))
 
 
-def _group(experiment: Experiment, cell: Cell) -> tuple[Any, ...]:
-    """Each cell is a group of its own; a split of all data sets comes before the next split."""
-    name, peer, rep = cell
-    return rep, experiment.methods[peer].cost, name, peer
-
-
 _METHODS = read_methods("benchmark.toml", "real")
 _SLOW = ("SteinRegressor-search", "csOPG", "KSIR")  # run when a filter names them
 
@@ -310,7 +304,7 @@ BENCHMARK = Experiment(
         "csopg": _csopg,
         "ksir": _ksir,
     },
-    group=_group,
+    group=each_alone,
     described=("family", "settings"),
     design={"measure": "prediction", "directions": 4, "folds": 5, "genes": 100},
     variants={"method": _SLOW},

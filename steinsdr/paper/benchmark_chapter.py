@@ -43,27 +43,15 @@ def best_of(rows: pd.DataFrame, methods: Sequence[str]) -> pd.Series:
 
 
 def relative_differences(
-    rows: pd.DataFrame, rivals: pd.Series | str, method: str = OURS, *, level: float = 0.95
+    rows: pd.DataFrame, rivals: pd.Series | str, method: str = OURS
 ) -> pd.DataFrame:
     r"""Return how much larger the error of a method is than a rival's, in percent of the rival's.
 
     Training sets of cross-validation overlap, and with them the differences of the k splits. The
-    interval has the standard error of Nadeau and Bengio (2003),
+    95 percent interval has the standard error of Nadeau and Bengio (2003),
     :math:`s \sqrt{1/k + n_\mathrm{test}/n_\mathrm{train}}`, and quantiles of t with k - 1 degrees
-    of freedom.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of :func:`steinsdr.paper.ledger.load_rows`.
-    rivals : str or Series of str indexed by data set
-    method : str
-    level : float, default=0.95
-        Of the interval.
-
-    Returns
-    -------
-    DataFrame indexed by data set with columns rival, difference, low, high, splits
+    of freedom. There is one rival, or one for each data set. The frame is indexed by data set and
+    has the columns rival, difference, low, high, splits.
 
     Examples
     --------
@@ -82,10 +70,9 @@ def relative_differences(
             continue
         gaps, base, k = pair[method] - pair[rival], pair[rival].mean(), len(pair)
         error = gaps.std(ddof=1) * np.sqrt(1 / k + _TEST_PER_TRAIN)
-        reach = error * t.ppf((1 + level) / 2, k - 1)
-        center = gaps.mean()
-        low, high = center - reach, center + reach
-        found[data] = (rival, *(100 * x / base for x in (center, low, high)), k)
+        center, reach = gaps.mean(), error * t.ppf(0.975, k - 1)
+        ends = (center, center - reach, center + reach)
+        found[data] = (rival, *(100 * x / base for x in ends), k)
     columns = ["rival", "difference", "low", "high", "splits"]
     return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("data")
 
@@ -93,11 +80,8 @@ def relative_differences(
 def duels(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how often SteinRegressor is ahead of each other method, and by how much.
 
-    Returns
-    -------
-    DataFrame with a row for each other method
-        Data sets in common, those with the smaller mean error, those whose interval excludes zero
-        on either side, and the median of :func:`relative_differences` in percent.
+    A row has the data sets in common, those with the smaller mean error, those whose interval
+    excludes zero on either side, and the median of :func:`relative_differences` in percent.
     """
     table = {}
     for name in rows["method"].unique():
@@ -110,40 +94,33 @@ def duels(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame.from_dict(table, orient="index", columns=columns)
 
 
-def distance_ratios(rows: pd.DataFrame, method: str = "SteinSDR") -> pd.DataFrame:
-    """Return the mean distance of a method over that of every other, by design.
+def distance_ratios(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean distance of SteinSDR over that of every other method, designs by methods.
 
-    A pair is compared on the data sets that both have. A ratio below 1 favors the method.
-
-    Returns
-    -------
-    DataFrame with a row a design and a column for each other method
+    A pair is compared on the data sets that both have. A ratio below 1 favors SteinSDR.
 
     Examples
     --------
     The second method has no second data set, so only the first data set counts:
 
-    >>> rows = pd.DataFrame({"design": "a", "method": list("xxy"), "rep": [0, 1, 0]})
-    >>> rows["distance"] = [1.0, 9.0, 2.0]
-    >>> float(distance_ratios(rows, "x").loc["a", "y"])
+    >>> names = ["SteinSDR", "SteinSDR", "SIR"]
+    >>> rows = pd.DataFrame({"design": "a", "method": names, "rep": [0, 1, 0]})
+    >>> float(distance_ratios(rows.assign(distance=[1.0, 9.0, 2.0])).loc["a", "SIR"])
     0.5
     """
     wide = rows.pivot_table(index=["design", "rep"], columns="method", values="distance")
     ratios = {}
-    for other in wide.columns.drop(method):
-        means = wide[[method, other]].dropna().groupby(level="design").mean()
-        ratios[other] = means[method] / means[other]
+    for other in wide.columns.drop("SteinSDR"):
+        means = wide[["SteinSDR", other]].dropna().groupby(level="design").mean()
+        ratios[other] = means["SteinSDR"] / means[other]
     return pd.DataFrame(ratios)
 
 
 def goals(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the goals set for SteinRegressor before the run, and what was reached.
 
-    Returns
-    -------
-    DataFrame with columns goal, wanted, reached, chosen, reported, met
-        ``reached`` counts data sets; ``chosen`` are those of them on which settings were chosen,
-        ``reported`` the others.
+    Column ``reached`` counts data sets; ``chosen`` are those of them on which settings were chosen,
+    ``reported`` the others.
     """
     full = relative_differences(rows, best_of(rows, FULL))["difference"]
     rivals = relative_differences(rows, best_of(rows, RIVALS))["difference"]
@@ -213,12 +190,8 @@ def plot_mean_ranks(ranks: Ranks) -> Figure:
 def plot_wins(distances: pd.DataFrame, p: int) -> Figure:
     """Draw who is closest by distribution and rows a column, and by how much.
 
-    Parameters
-    ----------
-    distances : DataFrame
-        Mean distances of methods (rows) by law and n (columns).
-    p : int
-        Number of columns of the designs.
+    ``distances`` are means of methods (rows) by law and n (columns), p is the number of columns of
+    the designs.
     """
     laws = list(dict.fromkeys(distances.columns.get_level_values("law")))
     sizes = sorted(set(distances.columns.get_level_values("n")))

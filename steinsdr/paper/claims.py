@@ -11,8 +11,6 @@ the first count shows whether the sentence describes even its own table.
 
 from __future__ import annotations
 
-import ast
-import operator
 import os
 import tomllib
 from dataclasses import dataclass
@@ -170,17 +168,7 @@ def load_claims() -> tuple[Claim, ...]:
 
 
 def claims_table(results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> pd.DataFrame:
-    """Judge all claims, which takes about a minute.
-
-    Parameters
-    ----------
-    results, paper : path
-        Folders of the stored rows and of the paper's figures.
-
-    Returns
-    -------
-    DataFrame with columns ``CLAIM_COLUMNS``
-    """
+    """Judge all claims by the folders of rows and of the paper's figures, in about a minute."""
     stored = StoredRows(Ledger.build(results, paper), load_studies(results))
     records = [
         (one.label, one.kind, one.place, one.statement, one.where, *one.judge(stored))
@@ -203,10 +191,8 @@ def write_claims(results: str | os.PathLike[str], paper: str | os.PathLike[str])
 def judge_sentences(cells: pd.DataFrame, table: str) -> pd.DataFrame:
     """Judge what the paper says of a table in ``Ledger.cells``, by its own means and by ours.
 
-    Returns
-    -------
-    DataFrame with columns label, statement, paper, paper_count, ours, our_count
-        Answer and count in the paper's means, answer and count in ours.
+    Columns label, statement, paper and paper_count (answer and count in its means), ours and
+    our_count.
     """
     records = []
     for one in (one for one in load_sentences() if one.table == table):
@@ -217,21 +203,12 @@ def judge_sentences(cells: pd.DataFrame, table: str) -> pd.DataFrame:
 
 
 def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tuple[str, str]:
-    """Return answer and evidence of a sentence from the means in ``column``.
+    """Return answer and evidence of a sentence from ``Ledger.cells``.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        ``Ledger.cells``.
-    column : {"mean", "paper_mean"}
-        Ours or the paper's. A sentence about standard deviations takes those beside it, and of ours
-        none that rest on fewer than ten repetitions.
-
-    Returns
-    -------
-    answer, evidence : str
-        The answer is "missing" where a cell of the table has not been computed. A sentence that
-        speaks of several methods together has the count of each.
+    The column is "mean" or "paper_mean". A sentence about standard deviations takes those beside
+    it, and of ours none that rest on fewer than ten repetitions. The answer is "missing" where a
+    cell of the table has not been computed. A sentence that speaks of several methods together has
+    the count of each.
     """
     part = cells[cells["table"] == sentence.table]
     if sentence.value == "sd":
@@ -247,7 +224,7 @@ def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tupl
     true = {}
     for method in sentence.each:
         count = sentence.count.replace("EACH", method.replace("-", "_"))
-        true[method] = _evaluate(ast.parse(count, mode="eval").body, means)
+        true[method] = _evaluate(count, means)
     answer, told = answer_by_count(np.hstack(list(true.values())), sentence.every)
     if len(true) > 1:
         each = (f"{name} {answer_by_count(one, True)[1]}" for name, one in true.items())
@@ -266,52 +243,36 @@ def _judge_by_our_means(sentence: Sentence, ledger: Ledger) -> tuple[str, str]:
     return "not applicable" if answer == "missing" else answer, told
 
 
-_OPERATORS: dict[type, Any] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-_OPERATORS |= {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt}
-_OPERATORS |= {ast.GtE: operator.ge, ast.Eq: operator.eq}
-_OVER_METHODS: dict[str, Any] = {"min": np.min, "max": np.max, "mean": np.mean, "median": np.median}
+def _evaluate(count: str, means: pd.DataFrame) -> np.ndarray:
+    """Return the truth of a comparison of ``sentences.toml`` by cell, and by method if of several.
 
-
-def _evaluate(node: ast.expr, means: pd.DataFrame) -> np.ndarray:
-    """Evaluate a comparison of ``sentences.toml`` over means, rows of cells by methods.
-
-    The result has a row per cell, and a column per method or one.
+    ``means`` has cells as rows and methods as columns. ``at`` with one value of a key drops the
+    key, so that two such parts are compared cell by cell.
     """
-    match node:
-        case ast.Constant(value=int() | float() as number):
-            return np.array([[number]])
-        case ast.Name(id=name) if name in means.index.names:
-            return means.index.get_level_values(name).to_numpy()[:, None]
-        case ast.Name(id=name) if name in _METHODS or name.replace("_", "-") in means.columns:
-            return means[_METHODS.get(name, [name.replace("_", "-")])].to_numpy()
-        case ast.List(elts=parts):
-            return np.hstack([_evaluate(part, means) for part in parts])
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_evaluate(left, means), _evaluate(right, means))
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            sides = [_evaluate(side, means) for side in (left, *others)]
-            pairs = zip(ops, sides, sides[1:], strict=False)
-            return np.logical_and.reduce([_OPERATORS[type(op)](a, b) for op, a, b in pairs])
-        case ast.Call(func=ast.Name(id="abs"), args=[inner]):
-            return np.abs(_evaluate(inner, means))
-        case ast.Call(func=ast.Name(id=name), args=parts) if name in _OVER_METHODS:
-            joined = np.hstack([_evaluate(part, means) for part in parts])
-            return _OVER_METHODS[name](joined, axis=1, keepdims=True)
-        case ast.Call(func=ast.Name(id="at" | "outside" as name), args=[inner], keywords=keys):
-            chosen = np.ones(len(means), dtype=bool)
-            for key in keys:
-                chosen &= means.index.get_level_values(key.arg).isin(_key_values(key.value))
-            if chosen.any():
-                return _evaluate(inner, means[chosen if name == "at" else ~chosen])
-    raise ValueError(
-        f"count has {ast.unparse(node)!r}, which is outside the vocabulary of sentences.toml or "
-        f"selects no cell of the table."
-    )
 
+    def at(inner: Any, **keys: Any) -> Any:
+        for key, wanted in keys.items():
+            several = isinstance(wanted, list)
+            chosen = inner.index.isin(wanted, level=key) if several else None
+            inner = inner[chosen] if several else inner.xs(wanted, level=key)
+        return inner
 
-def _key_values(node: ast.expr) -> list[Any]:
-    """Return the values of a key: a number, a list of numbers, a name or a group of laws."""
-    if isinstance(node, ast.Name):
-        return _LAWS.get(node.id, [node.id])
-    values = ast.literal_eval(node)
-    return values if isinstance(values, list) else [values]
+    def outside(inner: Any, **keys: Any) -> Any:
+        lists = {key: value if isinstance(value, list) else [value] for key, value in keys.items()}
+        return inner.drop(at(inner, **lists).index)
+
+    def over_methods(name: str) -> Any:
+        return lambda *parts: getattr(pd.concat(parts, axis=1), name)(axis=1)
+
+    names: dict[str, Any] = {"at": at, "outside": outside, "abs": abs}
+    names |= {name: over_methods(name) for name in ("min", "max", "mean", "median")}
+    names |= {str(value): value for cell in means.index for value in cell}
+    names |= means.index.to_frame().to_dict("series")
+    names |= {method.replace("-", "_"): means[method] for method in means}
+    names |= {group: means[methods] for group, methods in _METHODS.items()} | _LAWS
+    try:
+        return eval(count, {"__builtins__": {}}, names).to_numpy()
+    except (NameError, KeyError) as error:
+        raise ValueError(
+            f"count has {count!r}, of which the table knows nothing: {error}."
+        ) from None

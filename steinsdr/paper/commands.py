@@ -37,9 +37,9 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     run.add_argument("--quiet", action="store_true", help="no progress bar")
 
     example = "table1 --law ar1 --n 300 --method TRE-sup --rep 17"
-    replay = add(_replay, "recompute one stored replicate", example, "paper")
+    replay = add(_replay, "recompute one stored row", example, "paper")
     for name in _KEYS:
-        replay.add_argument(f"--{name.replace('_', '-')}")
+        replay.add_argument(f"--{name.replace('_', '-')}", help=f"column {name} of the row")
 
     text = "compare rows with their digests, and replay rows of methods whose code changed"
     check = add(_check, text, "table1 --each 3", "paper")
@@ -56,11 +56,11 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
 
     text = "execute the notebooks in place, or copies of them with the parameters of a profile"
     notebooks = add(_notebooks, text, "--profile smoke --only 03_table1 --jobs 2", "paper")
-    text = "these alone, such as 03_table1"
+    text = "notebooks to execute, such as 03_table1 (default: all)"
     notebooks.add_argument("--only", nargs="+", default=[], metavar="NAME", help=text)
     text = "smoke, laptop or paper: copies go to _build/batch/PROFILE"
     notebooks.add_argument("--profile", help=text)
-    text = "with a profile: side by side (default 1)"
+    text = "with a profile: notebooks at the same time (default 1)"
     notebooks.add_argument("--jobs", type=_positive, default=1, help=text)
     text = "with a profile: keep copies that ended well and are newer than what they depend on"
     notebooks.add_argument("--resume", action="store_true", help=text)

@@ -27,7 +27,7 @@ from ..scores import DenoisingScore, TikhonovScore
 from ..simulation import BASE_SEED, LAWS, links, stream, stream_seed
 from ..subspace import orthonormalize
 from .benchmark import PerResponse, XRFMDirections, searched
-from .experiment import Cell, Experiment, Row, attempt, read_methods
+from .experiment import Cell, Experiment, Row, attempt, each_alone, read_methods
 from .reduced_rank import ReducedRankRegression
 
 __all__ = ["DESIGNS", "SIMULATED", "Sample", "draw", "peer_directions"]
@@ -299,12 +299,6 @@ _METHODS = read_methods("benchmark.toml", "designs")
 _SLOW = ("csOPG", "KSIR", "NN-split")  # run when a filter names them
 
 
-def _group(experiment: Experiment, cell: Cell) -> tuple[Any, ...]:
-    """Each cell is a group of its own; a repetition of all designs comes before the next."""
-    name, peer, rep = cell
-    return rep, experiment.methods[peer].cost, name, peer
-
-
 SIMULATED = Experiment(
     name="simulated",
     axes={
@@ -329,7 +323,7 @@ SIMULATED = Experiment(
         "xrfm": _xrfm,
         "mave": _mave,
     },
-    group=_group,
+    group=each_alone,
     described=("family", "settings"),
     design={"measure": "distance and rank", "unlabeled": _UNLABELED},
     variants={"method": _SLOW},

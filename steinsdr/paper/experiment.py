@@ -30,6 +30,7 @@ __all__ = [
     "Method",
     "Row",
     "attempt",
+    "each_alone",
     "find_experiment",
     "one_thread",
     "parse_only",
@@ -371,6 +372,12 @@ class Experiment:
     @cached_property
     def _written(self) -> dict[str, dict[str, Any]]:
         return {axis: {str(value): value for value in self.known(axis)} for axis in self.axes}
+
+
+def each_alone(experiment: Experiment, cell: Cell) -> tuple[Any, ...]:
+    """Group nothing: a repetition of all cells comes before the next, cheap methods first."""
+    *key, rep = cell
+    return rep, experiment.methods[experiment.method_of(cell)].cost, *key
 
 
 def _repetitions(values: Iterable[str]) -> list[int]:

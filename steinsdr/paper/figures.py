@@ -68,15 +68,9 @@ _NAMED = ("TRE-sup", "TRE-full", "NN-split", "SIR")
 def plot_distances(cells: pd.DataFrame, extras: pd.DataFrame, chance: float) -> Figure:
     """Draw Table 1: a panel per law, a line per method, ridge regression and chance.
 
-    Five methods are named and have the paper's means as open markers; the other methods of the
-    paper are grey.
-
-    Parameters
-    ----------
-    cells, extras : DataFrame
-        Of :class:`steinsdr.paper.ledger.Ledger`.
-    chance : float
-        Mean distance of two random subspaces.
+    Four methods are named and have the paper's means as open markers; the other methods of the
+    paper are gray. ``cells`` and ``extras`` are those of a
+    :class:`steinsdr.paper.ledger.Ledger`, ``chance`` is the mean distance of two random subspaces.
     """
     part, others = (frame[frame["table"] == "table1"] for frame in (cells, extras))
     fig, axes = plt.subplots(2, 2, figsize=(9, 8.4), sharex=True, sharey=True)
@@ -114,14 +108,9 @@ def _share_legend(fig: Figure, ax: Axes) -> None:
 
 
 def plot_ranks(rows: pd.DataFrame) -> Figure:
-    """Draw Table 2 as a heat map of the mean selected rank: methods by law and true rank.
+    """Draw stored rows of Table 2 as a heat map of the mean selected rank: methods by law and r.
 
     The color is the difference to the truth: white is right, red too many, blue too few.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Stored rows of Table 2.
     """
     wide = rows.pivot_table("rank", "method", ["law", "r"])
     laws = [law for law in LAWS if law in set(rows["law"])]
@@ -151,19 +140,11 @@ def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
     z = z.astype(float)
     shown = z.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "")
     shown = shown.where((reps >= SCANT) | (shown == ""), "(" + shown + ")")
-    sns.heatmap(
-        z.clip(-9, 9),
-        cmap="vlag",
-        center=0,
-        vmin=-6,
-        vmax=6,
-        annot=shown,
-        fmt="",
-        annot_kws={"size": 10.5},
-        linewidths=0.5,
-        cbar_kws={"label": "(ours - paper) / standard error", "fraction": 0.04, "pad": 0.015},
-        ax=ax,
-    )
+    bar = {"label": "(ours - paper) / standard error", "fraction": 0.04, "pad": 0.015}
+    look: dict[str, Any] = {"vmin": -6, "vmax": 6, "cmap": "vlag", "cbar_kws": bar}
+    size = {"size": 10.5}
+    drawn = z.clip(-9, 9)  # an infinite value would be left blank
+    sns.heatmap(drawn, annot=shown, fmt="", annot_kws=size, linewidths=0.5, ax=ax, **look)
     for i, j in np.argwhere(verdict.to_numpy() != "agrees"):
         hatch = "///" if verdict.iloc[i, j] == "missing" else None
         ax.add_patch(plt.Rectangle((j, i), 1, 1, fill=False, ec="0.1", lw=2, hatch=hatch))
@@ -179,13 +160,9 @@ def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
 def plot_errors(cells: pd.DataFrame, extras: pd.DataFrame) -> Figure:
     """Draw the test error at the selected rank against the labeled share, a panel per train ratio.
 
-    As in :func:`plot_distances` four methods are named. Ridge regression is a solid black line,
-    the network on principal components a dashed one. An arrow marks a named method above the edge.
-
-    Parameters
-    ----------
-    cells, extras : DataFrame
-        Of :class:`steinsdr.paper.ledger.Ledger`.
+    Arguments and named methods are those of :func:`plot_distances`. Ridge regression is a solid
+    black line, the network on principal components a dashed one. An arrow marks a named method
+    above the edge.
     """
     limit = 0.85
     part, others = (
@@ -227,19 +204,10 @@ def plot_bibiplot(
     r"""Draw the two-panel biplot of Kobak et al. (2021): the same cells seen from both sides.
 
     Each panel shows the cells in two latent dimensions, standardized, and variables as lines: the
-    ends are their correlations with the two dimensions, in a circle of radius one.
-
-    Parameters
-    ----------
-    genes, ephys : DataFrame of shape (n, p) and (n, q)
-        Variables, one row per cell. The 15 genes with the longest lines and all properties are
-        named.
-    latent : pair of ndarrays of shape (n, r)
-        Latent variables from the genes, :math:`\hat B^\top x`, and those of the properties.
-    families : sequence of str
-        Family of each cell, see :data:`FAMILY_COLORS`.
-    components : pair of int
-        Which latent variables, from 1.
+    ends are their correlations with the two dimensions, in a circle of radius one. The 15 genes
+    with the longest lines and all properties are named. ``genes`` (n, p) and ``ephys`` (n, q) have
+    a row per cell, ``latent`` has the variables (n, r) from the genes, :math:`\hat B^\top x`, and
+    those of the properties, of which ``components``, counted from 1, are drawn.
     """
     figure, axes = plt.subplots(2, 1, figsize=(7.6, 12))
     titles = ("Gene expression", "Electrophysiology")
@@ -247,9 +215,8 @@ def plot_bibiplot(
         shown = scores[:, [k - 1 for k in components]]
         shown = (shown - shown.mean(axis=0)) / shown.std(axis=0)
         n_names = 15 if values is genes else ephys.shape[1]
-        _draw_biplot(
-            ax, shown, values, [FAMILY_COLORS.get(name, "0.6") for name in families], n_names
-        )
+        colors = [FAMILY_COLORS.get(name, "0.6") for name in families]
+        _draw_biplot(ax, shown, values, colors, n_names)
         ax.set(xlabel=f"component {components[0]}", ylabel=f"component {components[1]}")
         ax.set_title(title)
         for family in sorted(set(families) & set(FAMILY_COLORS)):
@@ -300,16 +267,9 @@ def _place_names(ax: Axes, ends: NDArray, names: list[str]) -> None:
 def plot_overlays(
     latent: NDArray, measured: pd.DataFrame, predicted: pd.DataFrame, names: Sequence[str]
 ) -> Figure:
-    """Draw the cells in two latent dimensions, colored by a property: measured and predicted.
+    """Draw the cells in the first two latent dimensions (n, r), colored by a property.
 
-    Parameters
-    ----------
-    latent : ndarray of shape (n, r)
-        Latent variables of the cells; the first two are drawn.
-    measured, predicted : DataFrame of shape (n, q)
-        Standardized properties.
-    names : sequence of str
-        Properties to show, a column of two panels each.
+    Each named property, standardized, has a column of two panels: measured and predicted (n, q).
     """
     size = (2.9 * len(names), 5.6)
     fig, axes = plt.subplots(2, len(names), figsize=size, sharex=True, sharey=True)

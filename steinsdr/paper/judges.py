@@ -80,10 +80,10 @@ def _mean(values: Any) -> str:
     return f"{np.mean(values):.2f} [{np.mean(values) - margin:.2f}, {np.mean(values) + margin:.2f}]"
 
 
-def _share(outcomes: Any, **columns: Any) -> pd.Series:
+def _share(outcomes: Any) -> pd.Series:
     """Return the share of true outcomes with its interval: a row of ``shares_table``."""
     frame = pd.DataFrame({"study": "", "size": 0, "value": np.asarray(outcomes, dtype=float)})
-    return shares_table(frame.assign(**columns)).iloc[-1]
+    return shares_table(frame).iloc[0]
 
 
 def answer_by_count(true: np.ndarray, every: bool) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,12 +49,10 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How a table is printed.
+class _Layout(NamedTuple):
+    """The file with the paper's figures, the keys of a cell besides the method, and the measures.
 
-    ``file`` has the paper's figures. With the method, ``keys`` identify a cell. ``measures`` are
-    what is printed, with half a unit of its last digit.
+    Each measure has half a unit of its last printed digit.
     """
 
     file: str
@@ -135,9 +134,8 @@ def _add_what_the_text_says(table3: pd.DataFrame) -> None:
         table3.loc[failing, "failure_rate"] = 1.0 - success
 
 
-LEDGER_COLUMNS = (
-    *("table", "cell", "method", "paper_mean", "paper_sd", "mean", "sd", "reps", "z", "verdict"),
-)
+LEDGER_COLUMNS = ["table", "cell", "method", "paper_mean", "paper_sd", "mean", "sd", "reps"]
+LEDGER_COLUMNS += ["z", "verdict"]
 PAPER_REPETITIONS = 100
 Z_LIMIT = 3.0
 RELATIVE_LIMIT = 0.02
@@ -243,31 +241,21 @@ class Ledger:
             fit, the longest counts. A cell without note says how few repetitions it rests on, if
             they are fewer than 30, else nothing.
         """
-        differing = self.cells[self.cells["verdict"] == "differs"]
-        by_method: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        for note in sorted(notes.itertuples(), key=lambda n: -len(n.cell)):
-            by_method.setdefault((note.table, note.method), []).append((note.cell, note.note))
+        columns = ["table", "cell", "method", "paper_mean", "mean", "reps", "z"]
+        differing = self.cells.loc[self.cells["verdict"] == "differs", columns]
+        known = sorted(notes.itertuples(), key=lambda note: -len(note.cell))
         found = []
         for row in differing.itertuples():
-            known = by_method.get((row.table, row.method), [])
             few = f"only {row.reps} repetitions so far" if row.reps < FEW else ""
-            found.append(next((text for cell, text in known if fnmatchcase(row.cell, cell)), few))
-        columns = ["table", "cell", "method", "paper_mean", "mean", "reps", "z"]
-        return differing[columns].assign(note=found).reset_index(drop=True)
+            name = (row.table, row.method)
+            mine = (note for note in known if (note.table, note.method) == name)
+            found.append(next((n.note for n in mine if fnmatchcase(row.cell, n.cell)), few))
+        return differing.assign(note=found).reset_index(drop=True)
 
     def reading(self, table: str, ending: str) -> pd.DataFrame:
-        """Judge another reading of a table: methods whose names have an ending besides.
+        """Judge methods whose names have an ending: "SIR-literal" beside the paper's SIR.
 
-        Parameters
-        ----------
-        table : {"table1", "table2", "table3"}
-        ending : str
-            Such as "-literal". "SIR-literal" is compared with the paper's SIR.
-
-        Returns
-        -------
-        DataFrame
-            Like ``cells``, under the paper's names, where the reading was computed.
+        The frame is like ``cells``, under the paper's names, where the reading was computed.
         """
         keys = [*LAYOUTS[table].keys, "method", "measure"]
         others = self.extras[self.extras["table"] == table]
@@ -280,7 +268,7 @@ class Ledger:
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
         path = Path(folder) / "ledger.csv"
-        frame = self.cells[list(LEDGER_COLUMNS)].round({"mean": 4, "sd": 4, "z": 2})
+        frame = self.cells[LEDGER_COLUMNS].round({"mean": 4, "sd": 4, "z": 2})
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, frame.to_csv(index=False, lineterminator="\n").encode())
         return path
@@ -343,10 +331,7 @@ def title_of(table: str) -> str:
 def verdict_counts(cells: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts: one row per method and one for all, a column per table and verdict.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        ``Ledger.cells``, or the file ``ledger.csv``.
+    ``cells`` are those of a :class:`Ledger`, or the file ``ledger.csv``.
 
     Examples
     --------
@@ -379,9 +364,9 @@ def paired_differences(
     Parameters
     ----------
     rows : DataFrame
-        Of :func:`steinsdr.paper.ledger.load_rows`.
+        Of :func:`load_rows`.
     reference : str
-        Method that is subtracted.
+        Method that is subtracted: a positive difference favors it.
     measure : str
         Column of the rows.
     columns : sequence of str
@@ -390,18 +375,14 @@ def paired_differences(
     Returns
     -------
     DataFrame with ``columns`` and the columns method, difference, error, pairs
-        ``error`` is the standard error of the mean difference. A positive difference favours the
+        ``error`` is the standard error of the mean difference. A positive difference favors the
         reference.
 
     Examples
     --------
-    >>> rows = pd.DataFrame({"law": "ar1", "n": 50, "rep": [0, 1] * 2, "method": list("aabb")})
-    >>> found = paired_differences(
-    ...     rows.assign(distance=[1.0, 5.0, 1.5, 5.5]),
-    ...     "a",
-    ...     measure="distance",
-    ...     columns=["law", "n"],
-    ... )
+    >>> rows = pd.DataFrame({"n": 50, "rep": [0, 1] * 2, "method": list("aabb")})
+    >>> rows["distance"] = [1.0, 5.0, 1.5, 5.5]
+    >>> found = paired_differences(rows, "a", measure="distance", columns=["n"])
     >>> found["difference"].tolist(), found["error"].tolist()
     ([0.0, 0.5], [0.0, 0.0])
     """
@@ -411,19 +392,11 @@ def paired_differences(
     joined = rows.join(base.rename("base"), on=keys)
     joined["difference"] = joined[measure] - joined["base"]
     grouped = joined.dropna(subset=["difference"]).groupby([*columns, "method"], sort=False)
-    return (
-        grouped["difference"]
-        .agg(difference="mean", error=lambda d: d.std(ddof=1) / np.sqrt(len(d)), pairs="count")
-        .reset_index()
-    )
+    return grouped["difference"].agg(difference="mean", error="sem", pairs="count").reset_index()
 
 
 def pooled_differences(
-    rows: pd.DataFrame,
-    reference: str,
-    *,
-    measure: str,
-    test_per_train: float = TEST_PER_TRAIN,
+    rows: pd.DataFrame, reference: str, *, measure: str, test_per_train: float = TEST_PER_TRAIN
 ) -> pd.DataFrame:
     r"""Return the mean difference to a reference over all columns of Table 3.
 
@@ -434,18 +407,10 @@ def pooled_differences(
     error :math:`s / \sqrt{J}` ignores this; the corrected one of Nadeau and Bengio (2003) is
     :math:`s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{train}}`.
 
-    Parameters
-    ----------
-    rows, reference, measure
-        As in :func:`paired_differences`.
-    test_per_train : float
-        Ratio :math:`n_\mathrm{test}/n_\mathrm{train}`. By default all cells that a partition
-        learns from or stops on count as training cells.
-
-    Returns
-    -------
-    DataFrame indexed by method with columns difference, error, corrected, partitions
-        ``error`` is the usual standard error, ``corrected`` the other.
+    Arguments are those of :func:`paired_differences`, and the ratio
+    :math:`n_\mathrm{test}/n_\mathrm{train}`, by default with all cells that a partition learns from
+    or stops on as training cells. The frame is indexed by method and has the columns difference,
+    error (the usual one), corrected and partitions.
 
     Examples
     --------
@@ -456,8 +421,6 @@ def pooled_differences(
     True
     """
     _check_reference(rows, reference)
-    if test_per_train < 0:
-        raise ValueError(f"test_per_train is {test_per_train}; a ratio cannot be negative.")
     keys = [*LAYOUTS["table3"].keys, "rep"]
     wide = rows.pivot_table(index=keys, columns="method", values=measure)
     differences = wide.sub(wide[reference], axis=0)
@@ -509,8 +472,7 @@ def rankings(ledger: Ledger) -> pd.DataFrame:
 def bold_entries(ledger: Ledger) -> pd.DataFrame:
     """Return for every bold entry of the paper whether it is the best here too.
 
-    Methods are compared on the data sets that they share, whatever the number of repetitions of
-    either: the difference on one data set varies much less than the results themselves.
+    Methods are compared on the data sets that they share, see :func:`paired_differences`.
 
     Returns
     -------
@@ -522,22 +484,20 @@ def bold_entries(ledger: Ledger) -> pd.DataFrame:
     """
     records = []
     for row in ledger.cells[ledger.cells["bold"]].itertuples():
-        name = (row.table, row.cell, row.method)
-        if row.verdict == "missing":
-            records.append((*name, "missing", "", float("nan"), float("nan"), 0))
-            continue
-        columns = LAYOUTS[row.table].keys
-        rows = ledger.rows[row.table]
-        for column in columns:
-            rows = rows[rows[column] == getattr(row, column)]
-        rows = rows[rows["method"].isin(PAPER_METHODS)]
-        found = paired_differences(rows, row.method, measure=row.measure, columns=columns)
-        found = found[(found["difference"] < 0) & (found["pairs"] >= 2)]
-        if found.empty:
-            records.append((*name, "best", "", float("nan"), float("nan"), row.reps))
-            continue
-        rival = found.loc[(found["difference"] / found["error"]).idxmin()]
-        holds = "tied" if -rival["difference"] <= Z_LIMIT * rival["error"] else "beaten"
-        records.append((*name, holds, *rival[["method", "difference", "error", "pairs"]]))
+        outcome = ("missing", "", np.nan, np.nan, 0)
+        if row.verdict != "missing":
+            columns = LAYOUTS[row.table].keys
+            rows = ledger.rows[row.table]
+            for column in columns:
+                rows = rows[rows[column] == getattr(row, column)]
+            rows = rows[rows["method"].isin(PAPER_METHODS)]
+            found = paired_differences(rows, row.method, measure=row.measure, columns=columns)
+            found = found[(found["difference"] < 0) & (found["pairs"] >= 2)]
+            outcome = ("best", "", np.nan, np.nan, row.reps)
+            if len(found):
+                rival = found.loc[(found["difference"] / found["error"]).idxmin()]
+                holds = "tied" if -rival["difference"] <= Z_LIMIT * rival["error"] else "beaten"
+                outcome = (holds, *rival[["method", "difference", "error", "pairs"]])
+        records.append((row.table, row.cell, row.method, *outcome))
     columns = ["table", "cell", "method", "holds", "by", "difference", "error", "pairs"]
     return pd.DataFrame(records, columns=columns)

@@ -36,29 +36,11 @@ _FOLDER = "multitarget"
 def load_multitarget(
     name: str, folder: str | Path | None = None, *, verify: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return predictors (n, p) and responses (n, q) of a set.
+    """Return predictors (n, p) and responses (n, q) of a set in :data:`MULTITARGET`.
 
     A nominal column becomes an indicator column for each of its values but the first. Missing
-    values stay NaN.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`MULTITARGET`.
-    folder : path, optional
-        Folder with the ARFF files. Without it, ``multitarget`` inside the folder that
-        ``STEINSDR_DATA`` names, if it is there; else the user's cache, filled by a download.
-    verify : bool, default=True
-        Compare the file with its checksum. False admits other data in the same format.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a folder was named and the file is missing there.
-    ConnectionError
-        If the file can not be downloaded.
-    ValueError
-        If the name is unknown or the checksum is wrong.
+    values stay NaN. Folder, check and errors are those of
+    :func:`steinsdr.paper.patchseq.load_patchseq`, with a folder ``multitarget``.
 
     References
     ----------

@@ -120,12 +120,7 @@ def errors_by_epoch(
 ) -> list[NDArray]:
     """Return for each watched set (T, Y) the mean squared errors (epochs, B) of B networks.
 
-    Parameters
-    ----------
-    T_train, Y_train, seed, **settings
-        As in :func:`train_networks`.
-    watched : sequence of pairs (T, Y)
-        Sets of rows, in the form of the training rows.
+    Other arguments are those of :func:`train_networks`.
 
     Examples
     --------
@@ -158,14 +153,7 @@ def predict_at_best_epoch(
 ) -> NDArray:
     """Return predictions (B, m, q) of each network at the epoch of its smallest error on T_stop.
 
-    Parameters
-    ----------
-    T_train, Y_train, seed, **settings
-        As in :func:`train_networks`.
-    T_stop, Y_stop
-        Rows that choose the epoch.
-    T_new
-        Rows to predict.
+    Other arguments are those of :func:`train_networks`.
 
     Examples
     --------

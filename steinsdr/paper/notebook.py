@@ -8,7 +8,6 @@ with the parameters of a profile, ``notebooks/parameters/<profile>.yml``.
 from __future__ import annotations
 
 import ast
-import csv
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -16,6 +15,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin
 
 import numpy as np
+import pandas as pd
 
 __all__ = [
     "execute",
@@ -67,13 +67,7 @@ def glue(name: str, value: Any) -> None:
 
 
 def find_notebooks(folder: Path, only: Collection[str] = ()) -> dict[str, Path]:
-    """Return the notebooks of a folder, or those named in ``only``, by stem and in order.
-
-    Raises
-    ------
-    ValueError
-        If ``only`` names a notebook that is not there.
-    """
+    """Return the notebooks of a folder, or those named in ``only``, by stem and in order."""
     found = {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
     if unknown := set(only) - found.keys():
         raise ValueError(f"only must be of {', '.join(found)}; got {', '.join(sorted(unknown))}.")
@@ -189,35 +183,17 @@ def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:
     return {stem: given.get(stem, {}) for stem in notebooks}
 
 
-def run_batch(
-    folder: Path,
-    profile: str,
-    *,
-    only: Collection[str] = (),
-    jobs: int = 1,
-    resume: bool = False,
-) -> int:
+def run_batch(folder: Path, profile: str, *, only: Collection[str], jobs: int, resume: bool) -> int:
     """Execute copies of the notebooks with a profile's parameters; a failure stops no other one.
 
     The copies go to ``_build/batch/<profile>``, with ``summary.csv``: notebook, status (``ok``,
     ``failed``, ``kept`` or ``not run``), seconds and error.
 
-    Parameters
-    ----------
-    folder, profile
-        See :func:`read_profile`; all parameters are checked before anything runs.
-    only : collection of str
-        Notebooks by stem; all if empty.
-    jobs : int
-        Notebooks side by side, each in a process and kernel of its own.
-    resume : bool
-        Keep a copy that ended well, has the same parameters, and is newer than its notebook, the
-        package and, if the notebook reads them, the stored rows.
-
-    Returns
-    -------
-    int
-        0, 1 if a notebook failed, 130 if the batch was interrupted.
+    All parameters are checked before anything runs, see :func:`read_profile`. ``jobs`` notebooks
+    run side by side, each in a process and kernel of its own. With ``resume`` a copy is kept that
+    ended well, has the same parameters, and is newer than its notebook, the package and, if the
+    notebook reads them, the stored rows. Returned is 0, 1 if a notebook failed, or 130 if the
+    batch was interrupted.
     """
     # Loky, which comes with joblib, can end its workers together with their kernels.
     from joblib.externals.loky import ProcessPoolExecutor, as_completed
@@ -250,10 +226,10 @@ def run_batch(
         print("Interrupted; the same command with --resume does the rest.")
     finally:
         pool.shutdown(wait=True, kill_workers=True)
-        with open(out / "summary.csv", "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, ["notebook", "status", "seconds", "error"], restval="")
-            writer.writeheader()
-            writer.writerows({"notebook": stem} | row for stem, row in rows.items())
+        table = pd.DataFrame.from_dict(rows, "index").reindex(
+            columns=["status", "seconds", "error"]
+        )
+        table.to_csv(out / "summary.csv", index_label="notebook")
     failed = sum(row["status"] == "failed" for row in rows.values())
     print(f"{len(rows)} notebooks, {failed} failed; copies and summary.csv in {out}")
     return 130 if interrupted else int(failed > 0)

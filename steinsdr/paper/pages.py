@@ -103,15 +103,7 @@ def entry_id(table: str, cell: str, method: str) -> str:
 def repetition_counts(cells: pd.DataFrame) -> pd.Series:
     """Count the computed cells by the number of our repetitions behind them.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        ``Ledger.cells``, the file ``ledger.csv``, or a part of either.
-
-    Returns
-    -------
-    Series of int
-        Indexed by "100 or more", "20 to 99", "10 to 19" and "fewer than 10".
+    The index is "100 or more", "20 to 99", "10 to 19" and "fewer than 10".
 
     Examples
     --------
@@ -131,14 +123,9 @@ def _z(value: float) -> str:
 
 
 def ledger_html(cells: pd.DataFrame) -> str:
-    """Return every cell as HTML: one folded, scrolling table per table, a row per cell.
+    """Return every cell of the ledger as HTML: one folded, scrolling table per table.
 
     A row has its anchor, and its method and verdict for the choices of ``filter.js``.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        ``Ledger.cells``, or the file ``ledger.csv``.
     """
     tables = []
     for table, part in cells.groupby("table", sort=False):
@@ -151,17 +138,9 @@ def ledger_html(cells: pd.DataFrame) -> str:
 def ledger_entries(ledger: Ledger, notes: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """Return by table what the ledger's explorer shows of each cell.
 
-    Parameters
-    ----------
-    ledger : Ledger
-    notes : DataFrame
-        Causes of differences, for :meth:`steinsdr.paper.ledger.Ledger.differences`.
-
-    Returns
-    -------
-    dict of str to list of dict
-        ``values`` are our repetitions in order, to four decimals, None for one that failed or is
-        not there; ``command`` recomputes one of them when its number is added.
+    ``notes`` are those of :meth:`steinsdr.paper.ledger.Ledger.differences`. Of an entry, ``values``
+    are our repetitions in order, to four decimals, None for one that failed or is not there, and
+    ``command`` recomputes one of them when its number is added.
     """
     name = ["table", "cell", "method"]
     causes = ledger.differences(notes).set_index(name)["note"].to_dict()
@@ -174,9 +153,9 @@ def ledger_entries(ledger: Ledger, notes: pd.DataFrame) -> dict[str, list[dict[s
         keys = {key: row[key] for key in LAYOUTS[row["table"]].keys}
         where = {k: int(v) if k in ("n", "r") else v for k, v in keys.items()}
         options = (f"--{key.replace('_', '-')} {value}" for key, value in where.items())
-        computed = rows[row["table"]][row["measure"]]
-        at = (*where.values(), row["method"])
-        values = computed.loc[at] if row["reps"] else pd.Series(dtype=float)
+        values = pd.Series(dtype=float)
+        if row["reps"]:
+            values = rows[row["table"]][row["measure"]].loc[(*where.values(), row["method"])]
         in_order = values.reindex(range(max(values.index, default=-1) + 1))
         entries[row["table"]].append(
             {
@@ -201,13 +180,8 @@ def differences_html(differences: pd.DataFrame) -> str:
     """Return the cells that differ, of ``Ledger.differences``, as a list by note."""
     if differences.empty:
         return "<p>None.</p>"
-    groups = [
-        (f"{title_of(table)}, {method}", note, list(part.itertuples()))
-        for (table, method, note), part in differences.groupby(
-            ["table", "method", "note"], sort=False
-        )
-    ]
-    return str(_macros().differences(groups))
+    groups = differences.groupby(["table", "method", "note"], sort=False)
+    return str(_macros().differences(groups, title_of))
 
 
 _MEASURED = {
@@ -226,15 +200,8 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
     """Return a part of a table as the paper prints it, as HTML: a row of ours, one of the paper's.
 
     ✓ agrees, ✗ differs, · missing; a mark in brackets rests on fewer than ten repetitions. Entries
-    of ours lead to the ledger. The caption says what is compared and in which unit.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        ``Ledger.cells``.
-    table : {"table1", "table2", "table3"}
-    **half
-        The part: ``law="ar1"``, or ``train_ratio=0.6`` of Table 3.
+    of ours lead to the ledger. The caption says what is compared and in which unit. ``half`` is the
+    part: ``law="ar1"``, or ``train_ratio=0.6`` of Table 3.
     """
     ((key, value),) = half.items()
     whole = cells[cells["table"] == table]
@@ -248,10 +215,8 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
     rows = []
     for method in whole["method"].unique():
         mine = part[part["method"] == method]
-        least, most = mine["reps"].min(), mine["reps"].max()
-        rows.append(
-            (method, list(mine.itertuples()), least if least == most else f"{least}–{most}")
-        )
+        ends = sorted({mine["reps"].min(), mine["reps"].max()})
+        rows.append((method, list(mine.itertuples()), "–".join(map(str, ends))))
     heads = [f"{'γ' if axis == 'gamma' else axis} = {at:g}" for at in part[axis].unique()]
     where = LAWS[value].label + " predictors" if key == "law" else f"train ratio {value:g}"
     caption = f"{title_of(table)}, {where}. {_MEASURED[table]} {_KEY}"
@@ -282,17 +247,11 @@ ASKED = {
 
 
 def claims_html(table: pd.DataFrame, *kinds: str) -> str:
-    """Return claims as an HTML table: the paper's words, four answers, and ours with their basis.
+    """Return claims of some kinds as an HTML table: the paper's words, four answers, and ours.
 
-    The order is that of the paper's numbers. Without kinds, the choices for the rows of all such
-    tables of a page are returned; ``filter.js`` makes them work.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of :func:`steinsdr.paper.claims.claims_table`, or the file ``claims.csv``.
-    *kinds : str
-        Kinds of claims to show, such as "lemma".
+    ``table`` is that of ``claims.csv``; the order is that of the paper's numbers. Without kinds,
+    the choices for the rows of all such tables of a page are returned; ``filter.js`` makes them
+    work.
     """
     if not kinds:
         return str(_macros().claim_filters(ASKED, ANSWERS))
@@ -399,13 +358,7 @@ READINGS: dict[str, str] = {
 
 
 def readings_table(ledger: Ledger) -> pd.DataFrame:
-    """Return every reading of every network method of Table 1 beside the paper, where computed.
-
-    Returns
-    -------
-    DataFrame
-        With columns law, n, method, reading, mean, sd, reps, paper_mean, paper_sd, z, verdict.
-    """
+    """Return every reading of every network method of Table 1 beside the paper, where computed."""
     columns = ["law", "n", "method", "reading", "mean", "sd", "reps"]
     columns += ["paper_mean", "paper_sd", "z", "verdict"]
     printed = ledger.cells[ledger.cells["table"] == "table1"]
@@ -421,14 +374,7 @@ def readings_table(ledger: Ledger) -> pd.DataFrame:
 def plot_readings(readings: pd.DataFrame, laws: Sequence[str]) -> Figure:
     """Draw distance against n: a row per law, a panel per method, a line per reading.
 
-    Open circles are the paper's means.
-
-    Parameters
-    ----------
-    readings : DataFrame
-        Of :func:`readings_table`.
-    laws : sequence of str
-        Laws to draw.
+    ``readings`` are those of :func:`readings_table`; open circles are the paper's means.
     """
     import matplotlib.pyplot as plt
 

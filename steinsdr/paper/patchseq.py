@@ -304,13 +304,10 @@ def random_partition(
 
     Parameters
     ----------
-    n : int
-        Number of rows.
     train_ratio : float
         Share of :math:`\mathcal T_{\ell,u} = \mathcal T_\ell \cup \mathcal T_u`, at most 0.8.
     gamma : float
         Labeled share :math:`\gamma = |\mathcal T_\ell| / |\mathcal T_{\ell,u}|`.
-    rng : numpy.random.Generator
     fill : bool
         Divide the three shares by their sum, so that every row belongs to a part. Otherwise rows
         that no share claims stay unused.
@@ -354,18 +351,8 @@ def random_partition(
 class Split:
     """One random partition of the cells, ready for a method.
 
-    Attributes
-    ----------
-    X_labeled, X_unlabeled, X_fit, X_test : ndarray of shape (., 100)
-        Genes of the four parts.
-    Y_labeled, Y_fit, Y_test : ndarray of shape (., 16)
-        Properties; those of the unlabeled part are not here.
-    genes : tuple of str
-        Names of the columns of X.
-    partition : Partition
-        Row numbers of the parts.
-    seed : int
-        42 + repetition; names every random stream of the cell.
+    X has the genes (., 100) of the four parts, Y the properties (., 16) of all but the unlabeled
+    one. ``genes`` names the columns of X, and ``seed``, 42 + repetition, every random stream.
     """
 
     X_labeled: NDArray
@@ -396,11 +383,8 @@ def table3_split(
 
     Parameters
     ----------
-    rep : int
-        Repetition, from 0. Its partitions share cells, see :func:`random_partition`.
-    train_ratio, gamma : float
-        Share of :math:`\mathcal T_{\ell,u}` and the labeled share of it.
-    data : PatchSeq
+    rep, train_ratio, gamma
+        Repetition, from 0, and the shares of :func:`random_partition`.
     selection : {"all", "labeled"}, default="all"
         Cells that select the genes: all of them, as the paper words it, which lets the test cells
         and the responses of the unlabeled cells take part; or
@@ -416,11 +400,6 @@ def table3_split(
         Genes to use; no selection then. ``select_genes(data)`` is worth keeping for "all".
     n_genes : int, default=100
         How many to select.
-
-    Raises
-    ------
-    ValueError
-        If an option or a share is out of range or a gene is unknown.
     """
     check_integer(rep, "rep", low=0)
     check_choice(selection, "selection", ("all", "labeled"))
@@ -465,16 +444,8 @@ class Directions:
 def fit_reduction(estimator: Any, split: Split, *, reference: int = REFERENCE_RANK) -> Directions:
     """Fit a reducer on the training part of a split, at the rank it selects and at ``reference``.
 
-    Genes that do not vary among the labeled or among the unlabeled cells get zero loadings.
-
-    Parameters
-    ----------
-    estimator : SteinSDR or baseline
-        With parameter ``n_components`` and attribute ``components_``; cloned, not modified. Its
-        own ``n_components`` counts as the choice: "auto" selects the rank.
-    split : Split
-    reference : int, default=10
-        The other rank.
+    Genes that do not vary among the labeled or among the unlabeled cells get zero loadings. The
+    estimator is cloned; "auto" as its ``n_components`` selects the rank.
     """
     vary = varying_columns(split.X_labeled) & varying_columns(split.X_unlabeled)
     X, X_unlabeled = split.X_labeled[:, vary], split.X_unlabeled[:, vary]
@@ -521,11 +492,12 @@ def evaluate_methods(
 ) -> pd.DataFrame:
     r"""Train a network on the reductions of every method and return its errors on the test cells.
 
+    Initial weights and batches are those of the split's seed, the same for all.
+
     Parameters
     ----------
-    split : Split
     found : mapping of str to Directions
-        By method. Initial weights and batches are those of the split's seed, the same for all.
+        By method.
     trained_on : {"labeled", "fit"}, default="labeled"
         Cells that train the network. "labeled" takes :math:`\mathcal T_\ell` again, as the paper's
         appendix says and its numbers show, and :math:`\mathcal T_f` stops the honest network.
@@ -586,16 +558,10 @@ def linear_errors(
 ) -> tuple[int, float, float]:
     r"""Return rank and test error of a linear prediction, and its error at the reference rank.
 
-    It is trained on :math:`\mathcal T_\ell`, and its settings are chosen by cross-validation.
-
-    Parameters
-    ----------
-    model : {"mean", "ridge", "RRR", "PLS"}
-        "mean" predicts the training mean and has rank 0; ridge is a full regression with the rank
-        of Y. Both have no other rank, so that the errors are the same.
-    split : Split
-    reference : int, default=10
-        The other rank.
+    It is trained on :math:`\mathcal T_\ell`, and its settings are chosen by cross-validation. The
+    model is "mean", which predicts the training mean and has rank 0, "ridge", a full regression
+    with the rank of Y, "RRR" or "PLS". The first two have no other rank, so that the errors are the
+    same.
     """
     X, Y = split.X_labeled, split.Y_labeled
     check_choice(model, "model", ("mean", "ridge", "RRR", "PLS"))

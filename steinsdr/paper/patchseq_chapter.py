@@ -234,12 +234,7 @@ ROOTS = ("steinsdr.paper.patchseq_chapter:make",)
 def make(data: PatchSeq, folder: str | Path, *, reps: int) -> list[Path]:
     """Compute all tables from the data; write them, with a manifest, and return their paths.
 
-    Parameters
-    ----------
-    data : PatchSeq
-    folder : path
-    reps : int
-        Partitions; resamples and permutations are multiples of it.
+    ``reps`` counts the partitions; resamples and permutations are multiples of it.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -267,15 +262,9 @@ def make(data: PatchSeq, folder: str | Path, *, reps: int) -> list[Path]:
 
 @dataclass
 class Chapter:
-    """The data if they can be had, and pictures of single cells either way.
+    """The data, or the reason why there are none, and pictures of single cells either way.
 
-    Attributes
-    ----------
-    figures : path
-        Folder of the stored pictures.
-    data : PatchSeq or None
-    reason : str
-        Why there are no data.
+    ``figures`` is the folder of the stored pictures.
 
     Examples
     --------
@@ -369,15 +358,12 @@ class Chapter:
         """Draw the pictures from the data and write them where the fallback finds them."""
         if self.data is None:
             raise ValueError(f"the Patch-seq data are needed here: {self.reason}")
-        drawn = {
-            "bibiplot_12": self.bibiplot(1, 2),
-            "bibiplot_13": self.bibiplot(1, 3),
-            "overlays": self.overlays(),
-        }
-        paths = []
-        Path(self.figures).mkdir(parents=True, exist_ok=True)
+        drawn = {"bibiplot_12": self.bibiplot(1, 2), "bibiplot_13": self.bibiplot(1, 3)}
+        drawn["overlays"] = self.overlays()
+        folder = Path(self.figures)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = {name: folder / f"patchseq_{name}.png" for name in drawn}
         for name, figure in drawn.items():
             assert figure is not None
-            paths.append(Path(self.figures) / f"patchseq_{name}.png")
-            figure.savefig(paths[-1], dpi=110, metadata={"Software": None})
-        return paths
+            figure.savefig(paths[name], dpi=110, metadata={"Software": None})
+        return list(paths.values())

@@ -42,6 +42,16 @@ _SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 i
 _DIGESTS = "number of rows that are ok, and the start of the SHA-256 of their lines, in order"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
 
+# What is read back from a manifest: types of JSON, with "*" for any name; others are free.
+_MADE_WITH = {"versions": {"numpy": "", "torch": ""}, "machine": {"processor": ""}}
+_SHAPE = {
+    "methods": {"*": {"code": "", "found_equal": [{"code": ""}]}},
+    "rows": {"*": 0},
+    "digests": {"*": ""},
+    "environments": [_MADE_WITH],
+    **_MADE_WITH,
+}
+
 
 def environments(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the versions and machines that rows were made with, the first ones first.
@@ -72,17 +82,8 @@ class Manifest:
             content = json.loads(self.path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{self.path} is not JSON ({error}); restore it.") from error
-        parts = {"it": content}
-        if isinstance(content, dict):
-            parts |= {key: content.get(key, {}) for key in ("methods", "rows", "digests")}
-            if isinstance(parts["methods"], dict):
-                parts |= {f"the entry of {m}": entry for m, entry in parts["methods"].items()}
-        for name, part in parts.items():
-            if not isinstance(part, dict):
-                raise ValueError(
-                    f"{self.path} is not a manifest: {name} is a {type(part).__name__}; expected "
-                    "an object. Restore it."
-                )
+        if wrong := _misshapen(content, _SHAPE):
+            raise ValueError(f"{self.path} is not a manifest: {wrong}. Restore it.")
         return content
 
     def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:
@@ -144,14 +145,8 @@ class Manifest:
         """Compare rows, in the order of the file, with the digests of the last run.
 
         A run appends, so that recorded rows are the first of their method. A killed run leaves
-        rows behind them that are not recorded.
-
-        Returns
-        -------
-        altered : dict of str to str
-            Methods whose recorded rows are not what is stored, and in what way.
-        unrecorded : dict of str to int
-            Methods with further rows, and how many.
+        rows behind them that are not recorded. Returned are the methods whose recorded rows are
+        not what is stored, and in what way; and those with further rows, and how many.
         """
         content = self.load()
         counts, digests = content.get("rows", {}), content.get("digests", {})
@@ -225,6 +220,22 @@ class Manifest:
         atomic_write(self.path, f"{text}\n".encode())
 
 
+def _misshapen(found: Any, shape: Any, where: str = "it") -> str:
+    """Return what in JSON is not as in a shape, "" if nothing; only lists may be missing inside."""
+    if type(found) is not type(shape):
+        return f"{where} is a {type(found).__name__}; expected a {type(shape).__name__}"
+    inside: list[tuple[Any, Any, str]] = []
+    if isinstance(found, list):
+        inside = [(one, shape[0], f"an entry of {where}") for one in found]
+    elif isinstance(found, dict):
+        needed = [] if where == "it" else [k for k in shape if not isinstance(shape[k], list)]
+        if lacking := [name for name in needed if name not in (*found, "*")]:
+            return f"{where} has no {', '.join(map(repr, lacking))}"
+        parts = {name: shape.get(name, shape.get("*")) for name in found}
+        inside = [(found[k], part, repr(k)) for k, part in parts.items() if part is not None]
+    return next((wrong for part in inside if (wrong := _misshapen(*part))), "")
+
+
 def _codes(entry: Mapping[str, Any]) -> list[str]:
     """Return the code hashes under which a method's rows may be made."""
     return [part["code"] for part in (entry, *entry.get("found_equal", [])) if "code" in part]
@@ -237,14 +248,9 @@ def _plain(content: Any) -> Any:
 
 def _environment() -> dict[str, Any]:
     packages = {name: metadata.version(name) for name in _PACKAGES}
-    return {
-        "versions": {"python": platform.python_version(), "steinsdr": __version__, **packages},
-        "machine": {
-            "system": platform.system(),
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-        },
-    }
+    versions = {"python": platform.python_version(), "steinsdr": __version__, **packages}
+    machine = {"system": platform.system(), "processor": _processor(), "cores": os.cpu_count()}
+    return {"versions": versions, "machine": machine}
 
 
 def _kind(environment: Mapping[str, Any]) -> tuple[str, ...]:
@@ -295,10 +301,8 @@ def check_code(
 ) -> dict[str, int]:
     """Refuse to mix rows made by different code, unless a replay finds them equal.
 
-    Returns
-    -------
-    dict of str to int
-        The methods whose code or settings changed, and how many rows of each were replayed.
+    Returned are the methods whose code or settings changed, and how many rows of each were
+    replayed.
 
     Raises
     ------

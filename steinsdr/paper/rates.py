@@ -70,7 +70,7 @@ def _identity(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
 
 def _score_kernel(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
     for study in studies:
-        # Beyond ten thousand points the kernel draws its centres: the seed makes it a function.
+        # Beyond ten thousand points the kernel draws its centers: the seed makes it a function.
         score = TikhonovScore(study.settings["lam"], tol=1e-3, random_state=seed)
         yield _score_error(study, score, size, seed)
 
@@ -215,18 +215,9 @@ def rate_of(
     """Return the least-squares slope of the log of the mean error on the log of the size.
 
     The interval resamples repetitions within each size (percentile bootstrap, 1000 times), so it
-    speaks of Monte-Carlo error alone: a curve that bends has a slope all the same.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per size and repetition, as many of each size.
-    size, error : str
-        Columns with positive numbers; at least two sizes.
-    rng : Generator
-        Draws the resamples.
-    level : float
-        Nominal coverage of the interval.
+    speaks of Monte-Carlo error alone: a curve that bends has a slope all the same. The columns
+    ``size`` and ``error`` have positive numbers, one row per size and repetition, as many of each
+    of at least two sizes. ``level`` is the nominal coverage of the interval.
 
     Raises
     ------
@@ -294,14 +285,14 @@ def study_rate(frame: pd.DataFrame, study: str, column: str = "value") -> Rate:
     return rate_of(rows, "size", column, rng=stream(BASE_SEED, "bootstrap", study, column))
 
 
-def rates_table(frame: pd.DataFrame, column: str = "value") -> pd.DataFrame:
+def rates_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the slopes of all studies in a frame, next to what the paper states.
 
     Columns axis, smallest, largest, repetitions, slope, low, high, stated (NaN if nothing is).
     """
     records = {}
     for name, rows in frame.groupby("study", sort=False):
-        study, rate = STUDIES[str(name)], study_rate(rows, str(name), column)
+        study, rate = STUDIES[str(name)], study_rate(rows, str(name))
         records[name] = {
             "axis": study.axis,
             "smallest": rows["size"].min(),

@@ -28,7 +28,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._base import check_integer, check_matrix, check_responses, check_same_rows
+from .._base import (
+    check_divisor,
+    check_integer,
+    check_matrix,
+    check_responses,
+    check_same_rows,
+    check_spread,
+)
 
 __all__ = [
     "ReducedRankRegression",
@@ -41,7 +48,7 @@ __all__ = [
 
 
 def _ridge_rrr(X: NDArray, Y: NDArray, *, rank: int, alpha: float) -> tuple[NDArray, NDArray]:
-    r"""Minimize :math:`\|Y - X W V^\top\|_F^2 / (2n) + \alpha \|W\|_F^2 / 2` for centred X, Y.
+    r"""Minimize :math:`\|Y - X W V^\top\|_F^2 / (2n) + \alpha \|W\|_F^2 / 2` for centered X, Y.
 
     With the singular value decomposition :math:`X = P D Q^\top`, V (q, rank) holds the top right
     singular vectors of :math:`D (D^2 + n\alpha)^{-1/2} P^\top Y`, and W (p, rank) is the ridge
@@ -65,7 +72,7 @@ class ReducedRankRegression(
     r"""Least squares, or ridge regression, with a coefficient matrix of given rank.
 
     Minimizes :math:`\|Y - X W V^\top\|_F^2 / (2n) + \alpha \|W\|_F^2 / 2` with
-    :math:`V^\top V = I_r`, for centred X and Y: encoder W, decoder V, and predictions
+    :math:`V^\top V = I_r`, for centered X and Y: encoder W, decoder V, and predictions
     :math:`\hat y = \bar y + V W^\top (x - \bar x)`.
 
     Parameters
@@ -134,9 +141,10 @@ class ReducedRankRegression(
         return tags
 
     def _centred(self, X: ArrayLike, Y: ArrayLike) -> tuple[NDArray, NDArray]:
-        """Check parameters and data; return centred X (n, p) and Y (n, q)."""
+        """Check parameters and data; return centered X (n, p) and Y (n, q)."""
         self._validate_params()
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        check_spread(points, "X")
         responses = check_matrix(check_responses(Y, n_rows=len(points)), "y")
         limit = min(points.shape[1], responses.shape[1])
         if self.n_components > limit:
@@ -159,7 +167,7 @@ class ReducedRankRegression(
 class SparseRRR(ReducedRankRegression):
     r"""Reduced-rank regression on a few predictors, chosen by an elastic net on whole rows.
 
-    For centred X and Y, alternates between the two blocks of
+    For centered X and Y, alternates between the two blocks of
 
     .. math:: \min_{W,\,V:\,V^\top V = I_r}\ \frac{1}{2n} \|Y - X W V^\top\|_F^2
        + \alpha\rho \sum_j \|w_j\|_2 + \frac{\alpha(1-\rho)}{2} \|W\|_F^2 ,
@@ -312,7 +320,7 @@ class SparseRRR(ReducedRankRegression):
 def largest_penalty(X: NDArray, Y: NDArray, rank: int) -> float:
     r"""Return the smallest :math:`\alpha\rho` at which the start of SparseRRR selects nothing.
 
-    That is :math:`\max_j \|x_j^\top Y V\|_2 / n` for centred X and Y.
+    That is :math:`\max_j \|x_j^\top Y V\|_2 / n` for centered X and Y.
     """
     V = _initial_decoder(X, Y, rank)
     return float(np.linalg.norm(X.T @ (Y @ V), axis=1).max() / len(X))
@@ -329,14 +337,8 @@ def select_features(X: ArrayLike, Y: ArrayLike, n_features: int) -> NDArray:
     Bisects the penalty on a logarithmic scale until that many rows survive. Where the count jumps
     over the wanted number, the strongest rows of the next larger selection are taken. On the
     Patch-seq data rank 2 comes closest to the ranks of the paper's Table 3; of 100 genes, 82 are
-    the same with rank 10.
-
-    Parameters
-    ----------
-    X, Y : array-like of shape (n, p) and (n, q)
-        Standardized here, on these rows; constant columns are never selected.
-    n_features : int
-        Wanted number, at most p.
+    the same with rank 10. X (n, p) and Y (n, q) are standardized here; constant columns are never
+    selected.
 
     Raises
     ------
@@ -354,7 +356,10 @@ def select_features(X: ArrayLike, Y: ArrayLike, n_features: int) -> NDArray:
     """
     points, responses = check_matrix(X, "X", min_rows=2), check_matrix(Y, "Y", min_rows=2)
     check_same_rows(points, responses)
+    check_spread(points, "X")
+    check_spread(responses, "Y")
     points, responses = (StandardScaler().fit_transform(array) for array in (points, responses))
+    check_divisor(np.abs(responses).max(), "the spread of all responses", "Y")
     check_integer(n_features, "n_features", low=1, high=int(points.any(axis=0).sum()))
     rank, steps = 2, 40  # 2^-40 of the first interval is far below any gap between penalties
 
@@ -389,25 +394,16 @@ def select_features(X: ArrayLike, Y: ArrayLike, n_features: int) -> NDArray:
 def cross_validate_rrr(
     X: ArrayLike, Y: ArrayLike, *, ranks: Sequence[int], alphas: Sequence[float], folds: KFold
 ) -> pd.DataFrame:
-    """Cross-validate sparse reduced-rank regression over ranks and penalties.
+    """Cross-validate sparse reduced-rank regression of Y (n, q) on X (n, p) by rank and penalty.
 
-    Standardization and selection happen inside each fold.
-
-    Parameters
-    ----------
-    X, Y : array-like of shape (n, p) and (n, q)
-    ranks, alphas : sequences
-        Values of ``n_components`` and ``alpha``.
-    folds : KFold
-
-    Returns
-    -------
-    DataFrame with columns rank, alpha, fold, n_selected, r2
-        ``r2`` is one minus the share of the variance of all standardized responses in the held-out
-        fold that is left; 0 predicts the training mean.
+    Standardization and selection happen inside each fold. Columns rank, alpha, fold, n_selected,
+    r2: one minus the share of the variance of all standardized responses in the held-out fold that
+    is left; 0 predicts the training mean.
     """
     points, responses = check_matrix(X, "X"), check_matrix(Y, "Y")
     check_same_rows(points, responses)
+    check_spread(points, "X")
+    check_spread(responses, "Y")
     rows = []
     for fold, (train, test) in enumerate(folds.split(points)):
         X_train, X_test = _standardized(points, train, test)
@@ -427,23 +423,11 @@ def selection_leak(
 ) -> dict[str, float]:
     """Measure how much a selection of predictors on all rows flatters the test error.
 
-    Both selections are followed by the same ridge reduced-rank regression on the training rows, of
-    rank 10 at most and with penalty 0.1. On responses that have nothing to do with X, any gap is
-    leakage.
-
-    Parameters
-    ----------
-    X, Y : array-like of shape (n, p) and (n, q)
-    train, test : ndarray of int
-        Row numbers.
-    n_features : int
-        Number of predictors to select.
-
-    Returns
-    -------
-    dict
-        ``everywhere`` and ``inside``: test MSE with predictors selected on training and test rows,
-        and on training rows alone. ``shared``: number of predictors that both select.
+    Both selections, of ``n_features`` columns of X (n, p), are followed by the same ridge
+    reduced-rank regression on the training rows, of rank 10 at most and with penalty 0.1. On
+    responses Y (n, q) that have nothing to do with X, any gap is leakage. Entries ``everywhere``
+    and ``inside`` are the test MSE with predictors selected on training and test rows, and on
+    training rows alone; ``shared`` is the number of predictors that both select.
     """
     points, responses = check_matrix(X, "X"), check_matrix(Y, "Y")
     check_same_rows(points, responses)

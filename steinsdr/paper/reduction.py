@@ -27,16 +27,6 @@ def loading_intervals(
     Every resample draws the rows anew, refits score and directions, and turns the directions
     towards those of the fit: a subspace has no preferred basis, and a rotation is no difference.
 
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, p), (n, q)
-    n_components : int
-        Number of directions, r.
-    lam : float
-        Regularization of the score.
-    n_resamples : int
-    seed : int
-
     Returns
     -------
     loadings, low, high : ndarray of shape (p, r)
@@ -93,7 +83,7 @@ def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
     loading. A resample adds the same noise once more, so that its mean product with the fit is
     :math:`c = \sqrt{(1 + e)/(1 + 2e)}`, which can be seen, and :math:`a^2 = 2 - 1/c^2`. In units of
     the true direction the fitted loading is 1/a, and the standard deviation of the resampled
-    loadings 1/(ac) times as large. The intervals are normal, with this centre and spread, and are
+    loadings 1/(ac) times as large. The intervals are normal, with this center and spread, and are
     widened where they would leave out the fitted one. They end at -1 and 1, as loadings do.
 
     Percentiles of the resamples would not do: they are shrunk twice.
@@ -101,20 +91,12 @@ def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
     The correction takes the noise of a resample for that of a fit. It fails with very few rows,
     where a few of them carry a direction. It also fails where the score is biased, as by its
     regularization if predictors are correlated. In simulations with two to five rows per predictor
-    90 to 100 of 100 intervals hold a large loading, 90 to 92 one that is zero; with neighbours
+    90 to 100 of 100 intervals hold a large loading, 90 to 92 one that is zero; with neighbors
     that have a correlation of 0.5, 80 and 88. Where c is no more than :math:`\sqrt{1/2}` noise
     hides the direction: the interval is all from -1 to 1.
 
-    Parameters
-    ----------
-    fitted : ndarray of shape (p, r)
-        Columns of length one.
-    resampled : ndarray of shape (N, p, r)
-        The same of each resample, turned towards the fit.
-
-    Returns
-    -------
-    low, high : ndarray of shape (p, r)
+    The fit (p, r) has columns of length one, and so has each resample (N, p, r), turned towards it.
+    The result is low and high (p, r).
 
     Examples
     --------

@@ -51,10 +51,8 @@ def run(
 
     Parameters
     ----------
-    experiment : Experiment
-        The grid.
     cells : sequence of cells
-        What is wanted of it, for example ``experiment.cells("laptop")``.
+        What is wanted, for example ``experiment.cells("laptop")``.
     folder : path
         Where the rows and the manifest are.
     jobs : int
@@ -101,12 +99,7 @@ def run(
     groups = experiment.groups(missing)
     added = failed = 0
     interrupted = False
-    with tqdm(
-        total=cost,
-        desc=experiment.name,
-        bar_format=_BAR,
-        disable=not progress,
-    ) as bar:
+    with tqdm(total=cost, desc=experiment.name, bar_format=_BAR, disable=not progress) as bar:
         results = _results(experiment, groups, jobs, scheduler, cache)
         try:
             for index, rows in results:

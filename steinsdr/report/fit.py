@@ -47,9 +47,9 @@ HALF = 1_000  # rows of a half-sample at most
 
 
 def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> float:
-    """Return a rough time of :func:`steinsdr.report.analyze`, from the sizes of the table.
+    """Return a rough time of a report, from the sizes of the table.
 
-    It is meant to be right within a factor of three on a core of these years.
+    It is meant to be right within a factor of two on a core of these years that does nothing else.
     """
     (n, p), q = table.X.shape, table.Y.shape[1]
     width = 1 + min(p, 5_000) / 100 + q / 10
@@ -59,7 +59,7 @@ def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> fl
 
     halves, compared = min(n // 2, HALF), min(n, MOST_ROWS)
     whole = fit(n) + 4e-5 * n * width  # the moment is a mean over all rows
-    return 1 + 2 * whole + bootstrap * fit(halves) + 5 * folds * fit(compared)
+    return 2.5 + 2 * whole + bootstrap * fit(halves) + 5 * folds * fit(compared)
 
 
 def half_samples(
@@ -132,7 +132,7 @@ def analyze(
     seed: int = 0,
     progress: bool = False,
 ) -> Analysis:
-    """Fit, draw halves, compare.
+    """Fit SteinSDR to a table, show how stable it is on halves of the rows, and compare it.
 
     The number of directions is that of the sequential test. If the test finds none and a rival
     predicts, it is the number that predicts best.
@@ -152,7 +152,7 @@ def analyze(
     folds : int
         Folds of the comparison, at least 2.
     seed : int
-        Every draw follows from it.
+        Seed of every random draw.
     progress : bool
         Whether to show a progress bar.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import mode
 
-from .._base import check_choice, varying_columns
+from .._base import check_choice, check_spread, varying_columns
 
 __all__ = ["Table", "Units", "quoted", "read_frame", "read_table"]
 
@@ -89,7 +90,7 @@ def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, 
     path : str or Path
         A file that ends in .csv, .tsv or .parquet. The delimiter of a .csv may be a comma, a
         semicolon, a tab or a bar. If it is no comma, numbers may have decimal commas. Text is
-        UTF-8.
+        UTF-8, or else that of Windows-1252, as older spreadsheets write it.
     argument : str
         Its name in messages.
 
@@ -129,7 +130,7 @@ def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, 
     except (ValueError, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
         if isinstance(error, UnicodeDecodeError):
-            reason = f"it is not UTF-8 ({reason}); save the file as UTF-8."
+            reason = f"it is no text ({reason}); save the file as UTF-8."
         raise ValueError(f"{argument}: cannot read {path.name!r}: {reason}") from error
     if frame.empty:
         raise ValueError(f"{argument}: {path.name!r} holds no rows.")
@@ -137,10 +138,11 @@ def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, 
 
 
 def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
-    with path.open(encoding="utf-8-sig") as file:
+    encoding = _encoding(path, notes)
+    with path.open(encoding=encoding) as file:
         unquoted = re.sub('"[^"]*"', "", file.readline())  # a quoted name may hold any delimiter
     sep = "\t" if path.suffix.lower() == ".tsv" else max(",;\t|", key=unquoted.count)
-    options = {"sep": sep, "encoding": "utf-8-sig", "skipinitialspace": True}
+    options = {"sep": sep, "encoding": encoding, "skipinitialspace": True}
     first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = first.iloc[0]
     twice = sorted(set(names[names.duplicated() & (names != "")]))
@@ -155,6 +157,28 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
         return frame
     notes.append(f"{path.name}: commas within numbers were read as decimal points.")
     return other
+
+
+def _encoding(path: Path, notes: list[str]) -> str:
+    """Return UTF-8, or what a file that is not is read as; UnicodeDecodeError if it is no text."""
+    with path.open("rb") as file:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while block := file.read(2**20):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            file.seek(0)
+            content = file.read()
+            if b"\0" in content:  # a picture, an archive, a workbook
+                raise
+            try:
+                content.decode("cp1252")
+            except UnicodeDecodeError:
+                raise error from None
+            notes.append(f"{path.name} is not UTF-8; its text was read as Windows-1252.")
+            return "cp1252"
+    return "utf-8-sig"
 
 
 def _all_numbers(names: Iterable[object]) -> str:
@@ -177,17 +201,19 @@ def read_table(
     """Read a table and choose its predictors and responses.
 
     Every choice is noted. Predictors of text become columns of 0 and 1 if they have at most ten
-    values, and are left out otherwise; so are dates, constant columns, and columns that are the
-    same but for fewer than five rows. Rows with all responses missing count as unlabeled, rows
-    with some missing are dropped. Infinite values are missing. Columns are given as a list, or as
-    text such as ``"[y1, y2]"`` or ``"y1, y2"``.
+    values, and are left out otherwise. Responses of text with at most ten values are classes: each
+    becomes a column of 0 and 1, or of two classes the rarer one. Left out are also dates, constant
+    columns, columns that are the same but for fewer than five rows, and the index that a table was
+    saved with. Rows with all responses missing count as unlabeled, rows with some missing are
+    dropped. Infinite values are missing. Columns are given as a list, or as text such as
+    ``"[y1, y2]"`` or ``"y1, y2"``.
 
     Parameters
     ----------
     data : path or DataFrame
         A .csv, .tsv or .parquet file, see :func:`steinsdr.report.read.read_frame`.
     responses : list of str or str
-        Columns to explain. Of classes, one column of 0 and 1 for each.
+        Columns to explain.
     predictors : list of str or str, optional
         Columns to explain them by; by default all others.
     drop : list of str or str, optional
@@ -203,8 +229,9 @@ def read_table(
     Raises
     ------
     ValueError
-        If a file cannot be read; if a column is missing, named twice or complex; if a response is
-        not numeric; or if fewer than 20 labeled rows or no two predictors are left.
+        If a file cannot be read; if a column is missing, named twice or complex, or its numbers are
+        too large or too small for a variance; if a response is text with more values; or if fewer
+        than 20 labeled rows or no two predictors are left.
 
     Examples
     --------
@@ -224,6 +251,11 @@ def read_table(
         raise ValueError(f"group: {len(kinds)} columns; expected one.")
     chosen = _names(predictors, frame, "predictors") or [c for c in frame if c not in targets]
     chosen = _names([c for c in chosen if c not in [*dropped, *kinds]], frame, "predictors")
+    if not predictors and (index := [c for c in chosen if _is_index(frame[c])]):
+        notes.append(
+            f"Left out, as the file gives it no name and it numbers the rows: {quoted(index)}."
+        )
+        chosen = [c for c in chosen if c not in index]
     both = [c for c in targets if c in [*chosen, *dropped, *kinds]]
     if both:
         raise ValueError(f"responses: {quoted(both)} cannot also be a predictor, group or dropped.")
@@ -262,6 +294,8 @@ def read_table(
             f"{MIN_ROWS} are needed.{worst if len(holes) and holes.iloc[0] else ''}"
         )
     X, Y = _varying(X, Y, labeled, groups, notes)
+    for argument, part in (("predictors", X), ("responses", Y)):
+        check_spread(part.to_numpy(), argument, [repr(c) for c in part])
     holes = X.isna().sum()
     kept = without & ~left_out
     return Table(
@@ -277,6 +311,14 @@ def read_table(
     )
 
 
+def _is_index(column: pd.Series) -> bool:
+    """Whether a column without a name counts rows, as that of a table saved with its index."""
+    if not str(column.name).startswith("Unnamed: ") or column.dtype.kind not in "iuf":
+        return False
+    values = column.to_numpy()
+    return bool(np.all(values == np.round(values)) and np.all(np.diff(values) > 0))
+
+
 def _labeled_rows(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the frame with an index of file and row."""
     index = pd.MultiIndex.from_product([[name], range(1, len(frame) + 1)], names=["file", "row"])
@@ -284,19 +326,48 @@ def _labeled_rows(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _responses(frame: pd.DataFrame, names: list[str], name: str, notes: list[str]) -> pd.DataFrame:
-    """Return responses as floats; raise if a cell is no number."""
-    values, wrong = {}, []
+    """Return responses as floats, classes as 0 and 1; raise if a cell is no number."""
+    values, wrong, classes = {}, [], []
     for column in names:
         values[column], texts = _as_numbers(frame[column], "responses")
-        if len(texts):
+        if not len(texts):
+            continue
+        if np.isfinite(values[column]).sum() >= NUMBERS * frame[column].notna().sum():
+            odd = f"{column!r} ({len(texts)}, such as {str(texts.iloc[0])!r})"
+            notes.append(f"Cells that are no numbers count as missing: {odd}.")
+            continue
+        del values[column]
+        n_values = frame[column].nunique()
+        whole = len(texts) == frame[column].notna().sum()
+        if whole and n_values <= MOST_VALUES and frame[column].dtype.kind not in "mM":
+            values |= _indicators(frame[column], frame, values, first=n_values == 2)
+            classes.append(f"{column!r} ({n_values} values)")
+        else:
             wrong.append(f"{column!r} ({len(texts)} value(s) such as {str(texts.iloc[0])!r})")
     if wrong:
         raise ValueError(
-            f"responses: not numeric: {_some(wrong)}; if these are classes, give each of them a "
-            "column of 0 and 1 and name these columns as responses; K classes show at most K - 1 "
-            f"directions. {_CELLS}"
+            f"responses: not numeric: {_some(wrong)}; expected numbers, or at most {MOST_VALUES} "
+            f"classes. {_CELLS}"
         )
-    return _labeled_rows(pd.DataFrame(values), name)
+    if classes:
+        notes.append(
+            f"Classes became columns of 0 and 1: {_some(classes)}; K classes show at most K - 1 "
+            "directions."
+        )
+    return _labeled_rows(pd.DataFrame(values, index=frame.index), name)
+
+
+def _indicators(
+    content: pd.Series, frame: pd.DataFrame, values: Mapping[str, NDArray], *, first: bool
+) -> dict[str, NDArray]:
+    """Return a column of 0 and 1 for each text but, with ``first``, the commonest."""
+    cells, found = content.astype(str).where(content.notna()), {}
+    for value in cells.value_counts().index[int(first) :]:
+        key = f"{content.name}={value}"
+        while key in frame or key in values:
+            key += "'"
+        found[key] = np.where(cells.isna(), np.nan, cells == value).astype(float)
+    return found
 
 
 def _as_numbers(content: pd.Series, argument: str) -> tuple[NDArray, pd.Series]:
@@ -328,12 +399,7 @@ def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         elif n_values == 1:
             same.append(column)
         elif n_values <= MOST_VALUES and raw[column].dtype.kind not in "mM":
-            cells = raw[column].astype(str).where(raw[column].notna())
-            for value in cells.value_counts().index[1:]:
-                key = f"{column}={value}"
-                while key in raw or key in values:
-                    key += "'"
-                values[key] = np.where(cells.isna(), np.nan, cells == value).astype(float)
+            values |= _indicators(raw[column], raw, values, first=True)
             indicators.append(f"{column!r} ({n_values} values)")
         else:
             out.append(f"{column!r} ({n_values} values such as {str(texts.iloc[0])!r})")

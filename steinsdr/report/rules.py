@@ -252,14 +252,11 @@ def describe(X: pd.DataFrame) -> pd.DataFrame:
 def _counts_rows(column: pd.Series) -> bool:
     """Whether a column looks like a row number: whole, and as far apart as the rows of the file.
 
-    Rows that were dropped leave gaps in both. A column that the file gives no name is the index of
-    a table that was saved with it, and may have gaps of its own.
+    Rows that were dropped leave gaps in both.
     """
     values = column.to_numpy()
     if not np.all(values == np.round(values)):
         return False
-    if str(column.name).startswith("Unnamed: ") and np.all(np.diff(values) > 0):
-        return True
     named = "row" in column.index.names
     rows = column.index.get_level_values("row") if named else np.arange(len(values))
     return bool(np.ptp(values - np.asarray(rows)) == 0)
@@ -416,14 +413,17 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
 
 def _fit_facts(analysis: Analysis) -> dict[str, Any]:
     r, sdr, test = analysis.n_components, analysis.sdr, analysis.test
+    p_values = np.asarray(test.p_values)
+    kept, further = p_values[: test.rank], p_values[test.rank : test.rank + 1]
+    found = f"p-value{'' if len(kept) == 1 else 's up to'} {max(kept, default=1.0):.3f}"
+    found += "".join(f", of one more {value:.3f}" for value in further)
     relations = {
         "given": ", as asked for",
-        "test": ", by the sequential test",
-        "nonlinear": ", by prediction, since the links are nonlinear",
+        "test": f", by the sequential test ({found})",
+        "nonlinear": f", by prediction, since the links are nonlinear; the test finds {test.rank}",
         "prediction": ", by prediction, since the test found none",
     }
     components = None if sdr.coordinates_.basis is None else sdr.coordinates_.basis.shape[1]
-    p_values = np.asarray(test.p_values)
     return {
         "r": r,
         "directions": _count(r, "direction"),
@@ -432,7 +432,6 @@ def _fit_facts(analysis: Analysis) -> dict[str, Any]:
         "tested": test.rank,
         "nonlinear": not is_linear(sdr.link_),
         "p_first": p_values[0],
-        "p_next": p_values[test.rank] if test.rank < len(p_values) else None,
         "components": components,
     }
 

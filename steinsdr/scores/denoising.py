@@ -69,8 +69,8 @@ class DenoisingScore(BaseEstimator):
 
     Notes
     -----
-    Needs thousands of points: with a few hundred it mostly learns the noise. The score it
-    aims at is that of the noisy law, so a density with features finer than :math:`\sigma` is
+    The network needs thousands of points: with a few hundred it mostly learns the noise. The score
+    it aims at is that of the noisy law, so a density with features finer than :math:`\sigma` is
     blurred.
 
     References

@@ -1,7 +1,7 @@
 r"""The Tikhonov score estimator (TRE) with the curl-free IMQ kernel of Zhou, Shi and Zhu (2020).
 
 One Lanczos basis of K solves :math:`(K + n\lambda I) c = \hat\zeta/\lambda` for every lambda at
-once. With many points, coefficients on m centres stand for those on all n (Nyström). Held-out score
+once. With many points, coefficients on m centers stand for those on all n (Nyström). Held-out score
 matching chooses lambda.
 """
 
@@ -190,9 +190,9 @@ class TikhonovScore(BaseEstimator):
     ----------
     lam : float, default=1e-4
         Regularization :math:`\lambda`. The paper uses 1e-4, and 1e-5 where
-        :math:`n_\ell = 500`, both at p = 100. Too large shrinks the scores towards zero
-        (:func:`steinsdr.moments.stein_diagnostics` shows it), too small makes them noisy. About
-        :math:`10^{-2}/p` serves Gaussian columns well.
+        :math:`n_\ell = 500`, both at p = 100. Too large a value shrinks the scores towards zero
+        (:func:`steinsdr.moments.stein_diagnostics` shows it), and too small a value makes them
+        noisy. About :math:`10^{-2}/p` suits Gaussian columns.
     width : float or "median", default="median"
         Kernel width c; "median" is the median of all :math:`n^2` pairwise distances.
     standardize : bool, default=True
@@ -203,15 +203,15 @@ class TikhonovScore(BaseEstimator):
     max_iter : int, default=500
         Largest number of kernel products.
     n_centers : "auto", None or int, default="auto"
-        None solves with all n points; an integer m takes m random centres (Nyström), O(nm) instead
-        of O(n^2) per step; "auto" is None up to n = 10,000 and 1,000 centres beyond.
+        None solves with all n points; an integer m takes m random centers (Nyström), O(nm) instead
+        of O(n^2) per step; "auto" is None up to n = 10,000 and 1,000 centers beyond.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the kernel products; "float32" halves time and memory. A warning says when
         its rounding, of relative size :math:`\epsilon \|K\| / (n\lambda)`, exceeds ``tol``.
     memory_limit : float, default=2e9
         Bytes for stored kernel factors; a larger kernel is remade tile by tile.
     random_state : int, RandomState or None
-        Chooses the Nyström centres.
+        Seed of the choice of Nyström centers.
 
     Attributes
     ----------
@@ -229,8 +229,8 @@ class TikhonovScore(BaseEstimator):
 
     Notes
     -----
-    Fails where x has no density: constant or duplicated columns, discrete covariates. With
-    few points in many dimensions it shrinks towards the score of a wide, nearly Gaussian law.
+    The estimator fails where x has no density: constant or duplicated columns, discrete covariates.
+    With few points in many dimensions it shrinks towards the score of a wide, nearly Gaussian law.
 
     References
     ----------
@@ -420,7 +420,7 @@ class TikhonovScoreCV(BaseEstimator):
 
     The Fisher divergence :math:`E\|\hat s - s\|^2/2` of an estimated score is, up to a constant
     that no estimate changes, the mean of :math:`\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)`, which
-    asks for no true score (Hyvärinen 2005). The lambda with the smallest mean over held-out folds
+    needs no true score (Hyvärinen 2005). The lambda with the smallest mean over held-out folds
     is fitted on all rows: ``SteinSDR(score_estimator=TikhonovScoreCV())`` suits any number of
     columns.
 
@@ -431,7 +431,7 @@ class TikhonovScoreCV(BaseEstimator):
         as the smallest candidate wins, to 1e-6/p: nearly collinear columns need such values.
     cv : int, default=5
         Folds, of at most 2,000 random rows. Equal rows stay in one fold: a row that was seen would
-        favour too small a lambda.
+        favor too small a lambda.
     estimator : TikhonovScore or None, default=None
         Every other setting; its ``lam`` is ignored. None is ``TikhonovScore()``.
     random_state : int, RandomState or None, default=0

@@ -53,7 +53,7 @@ document.addEventListener("DOMContentLoaded", () => {
     );
     place.dataset.entry = entry.id;
     rep.max = entry.values.length - 1;
-    cause.textContent = entry.cause ? `What is known of the difference: ${entry.cause}.` : "";
+    cause.textContent = entry.cause ? `${entry.cause}.` : "";
     const lines = entry.values.flatMap((value, k) => (value === null ? [] : [`${k},${value}`]));
     download.href = `data:text/csv;charset=utf-8,${encodeURIComponent(["rep,value", ...lines].join("\n"))}`;
     download.download = `${entry.id}.csv`;

@@ -94,18 +94,13 @@ def diagonal_norms(c: float, p: int, n: int, rng: np.random.Generator) -> pd.Dat
     return pd.DataFrame({"measured": measured, "bound": 1 / c**2})
 
 
-def _sup(f: Callable[[NDArray], NDArray]) -> tuple[float, float]:
-    """Return the maximum of |f| on [0, 20] and where it is: grid, then a bounded search."""
+def _sup(f: Callable[[Any], Any]) -> float:
+    """Return the maximum of |f| on [0, 20]: grid, then a bounded search."""
     grid = np.linspace(0, 20.0, 4001)
-    best = int(np.argmax(np.abs(f(grid))))
-    step = grid[1]
-    found = minimize_scalar(
-        lambda u: -abs(float(f(np.array([u]))[0])),
-        bounds=(max(0.0, grid[best] - step), grid[best] + step),
-        method="bounded",
-        options={"xatol": 1e-12},
-    )
-    return float(-found.fun), float(found.x)
+    best, step = grid[np.argmax(np.abs(f(grid)))], grid[1]
+    bounds, options = (max(0.0, best - step), best + step), {"xatol": 1e-12}
+    found = minimize_scalar(lambda u: -abs(f(u)), bounds=bounds, method="bounded", options=options)
+    return float(-found.fun)
 
 
 def divergence_norm(u: NDArray, p: int, c: float = 1.0) -> NDArray:
@@ -126,7 +121,7 @@ def divergence_sup(p: int, c: float = 1.0) -> float:
     True
     """
     check_integer(p, "p", low=1)
-    return _sup(lambda u: divergence_norm(u, p, c))[0]
+    return _sup(lambda u: divergence_norm(u, p, c))
 
 
 def divergence_sup_table(dimensions: list[int]) -> pd.DataFrame:
@@ -136,7 +131,7 @@ def divergence_sup_table(dimensions: list[int]) -> pd.DataFrame:
     :math:`\sup_u u(3 + u^2)(1 + u^2)^{-7/2}` (``high``). Column ``median_width`` is the supremum
     with :math:`c = (2p)^{1/2}`, the order of the median distance of p standardized columns.
     """
-    high = _sup(lambda u: u * (3 + u**2) / (1 + u**2) ** 3.5)[0]
+    high = _sup(lambda u: u * (3 + u**2) / (1 + u**2) ** 3.5)
     measured = np.array([divergence_sup(p) for p in dimensions])
     return pd.DataFrame(
         {
@@ -150,29 +145,21 @@ def divergence_sup_table(dimensions: list[int]) -> pd.DataFrame:
     )
 
 
-def third_derivative_sup(c: float = 1.0) -> dict[str, float]:
-    r"""Lemma 7: :math:`M_3`, the largest mixed third derivative of :math:`k_I`, by its kind.
+def third_derivative_sup() -> dict[str, float]:
+    r"""Lemma 7 with c = 1: :math:`M_3`, the largest mixed third derivative of :math:`k_I`.
 
-    With d = (x - y)/c, :math:`c^3 \partial_i\partial_j\partial_k \phi = 3 w^5(\delta_{ij} d_k +
+    With d = x - y, :math:`\partial_i\partial_j\partial_k \phi = 3 w^5(\delta_{ij} d_k +
     \delta_{ik} d_j + \delta_{jk} d_i) - 15 w^7 d_i d_j d_k`. A derivative involves at most
-    three coordinates; other coordinates only shrink it. It decays like :math:`r^{-4}`, with the
-    factor ``decay_constant``.
+    three coordinates; other coordinates only shrink it. Entries by kind, and ``M3``.
     """
-
-    def same(u: NDArray) -> NDArray:
-        return 9 * u / (1 + u**2) ** 2.5 - 15 * u**3 / (1 + u**2) ** 3.5
-
     a, b = np.meshgrid(np.linspace(0, 4, 801), np.linspace(0, 4, 801))
     s = 1 + a**2 + b**2
     kinds = {
-        "iii": _sup(same)[0],
+        "iii": _sup(lambda u: 9 * u / (1 + u**2) ** 2.5 - 15 * u**3 / (1 + u**2) ** 3.5),
         "iij": float(np.abs(3 * b / s**2.5 - 15 * a**2 * b / s**3.5).max()),
-        "ijk": _sup(lambda u: 15 * (u / np.sqrt(3)) ** 3 / (1 + u**2) ** 3.5)[0],
+        "ijk": _sup(lambda u: 15 * (u / np.sqrt(3)) ** 3 / (1 + u**2) ** 3.5),
     }
-    far = 1e3
-    decay = float(np.abs(same(np.array(far))) * far**4)
-    found = {**kinds, "M3": max(kinds.values()), "decay_constant": decay}
-    return {name: value / c**3 for name, value in found.items()}
+    return {**kinds, "M3": max(kinds.values())}
 
 
 def feature_norm(p: int, c: float) -> float:
@@ -283,16 +270,17 @@ def tre_field(X: NDArray, lam: float, c: float) -> Field:
     return lambda points: kernel.divergence(points) / lam - kernel.at(points, V)
 
 
-def _line_kernel(t: NDArray) -> NDArray:
-    """Return the kernel's entry along a line, width 1, at distances t."""
+def _line_kernel(x: NDArray, y: NDArray) -> NDArray:
+    """Return the kernel's entries along a line, width 1."""
+    t = np.subtract.outer(x, y)
     return (1 + t**2) ** -1.5 - 3 * t**2 * (1 + t**2) ** -2.5
 
 
 def _line_ridge(points: NDArray, weights: NDArray, values: NDArray, mu: float) -> Field:
     """Return kernel ridge regression on weighted points of a line, width 1, along the line."""
-    gram = _line_kernel(np.subtract.outer(points, points))
+    gram = _line_kernel(points, points)
     fitted = np.linalg.solve(gram * weights + mu * np.eye(len(points)), values)
-    return lambda x: _line_kernel(np.subtract.outer(x, points)) @ (weights * fitted)
+    return lambda x: _line_kernel(x, points) @ (weights * fitted)
 
 
 def line_score(points: NDArray, weights: NDArray, mu: float, p: int) -> Field:
@@ -326,12 +314,11 @@ def _worst(objective: Callable[[NDArray], float], limits: Sequence[tuple[float, 
     return -float(found.fun), found.x
 
 
-def _shares(n: int) -> NDArray:
-    """Return the shares of the sample at two points, all but one of n at the first."""
-    return np.array([n - 1, 1]) / n
+_N = 100_000  # rows of the searches, of which all but one are at 0
+_SHARES = np.array([_N - 1, 1]) / _N
 
 
-def ridge_search(mus: list[float], n: int = 100_000) -> pd.DataFrame:
+def ridge_search(mus: list[float]) -> pd.DataFrame:
     r"""Lemma 5, adversarially, for width 1: the largest change of the fit as one pair is replaced.
 
     n - 1 points are at 0 with response 1. The last pair has the response 1 before and -1
@@ -344,17 +331,17 @@ def ridge_search(mus: list[float], n: int = 100_000) -> pd.DataFrame:
 
         def change(theta: NDArray, mu: float = mu) -> float:
             old, new, x = theta
-            before = _line_ridge(np.array([0, old]), _shares(n), np.array([1.0, 1.0]), mu)
-            after = _line_ridge(np.array([0, new]), _shares(n), np.array([1.0, -1.0]), mu)
+            before = _line_ridge(np.array([0, old]), _SHARES, np.array([1.0, 1.0]), mu)
+            after = _line_ridge(np.array([0, new]), _SHARES, np.array([1.0, -1.0]), mu)
             return float(abs(before(x) - after(x)))
 
         measured, _ = _worst(change, [(-4, 4)] * 3)
-        bound, repaired = (2 * (1 + a * mu**-0.5) / (n * mu) for a in (1, 0.5))
+        bound, repaired = (2 * (1 + a * mu**-0.5) / (_N * mu) for a in (1, 0.5))
         rows.append({"mu": mu, "measured": measured, "bound": bound, "repaired": repaired})
     return _against_bounds(rows)
 
 
-def replacement_search(p: int, mus: list[float], n: int = 100_000) -> pd.DataFrame:
+def replacement_search(p: int, mus: list[float]) -> pd.DataFrame:
     r"""Lemma 6, adversarially, for width 1: the largest change of the TRE as one point moves.
 
     n - 1 points are at 0; where the last one comes from and goes to, and the point of evaluation,
@@ -368,13 +355,13 @@ def replacement_search(p: int, mus: list[float], n: int = 100_000) -> pd.DataFra
 
         def change(theta: NDArray, mu: float = mu) -> float:
             old, new, x = theta
-            before = line_score(np.array([0, old]), _shares(n), mu, p)(np.array([x]))
-            after = line_score(np.array([0, new]), _shares(n), mu, p)(np.array([x]))
+            before = line_score(np.array([0, old]), _SHARES, mu, p)(np.array([x]))
+            after = line_score(np.array([0, new]), _SHARES, mu, p)(np.array([x]))
             return float(abs(before - after)[0])
 
         measured, (old, new, _) = _worst(change, [(-4, 4)] * 3)
-        bound = (2 * (1 + mu**-0.5) / mu + 2) * divergence_sup(p) / n
-        repaired = 2 * feature_norm(p, 1.0) / (n * mu) * (1 + 1 / mu)
+        bound = (2 * (1 + mu**-0.5) / mu + 2) * divergence_sup(p) / _N
+        repaired = 2 * feature_norm(p, 1.0) / (_N * mu) * (1 + 1 / mu)
         bounds = {"bound": bound, "repaired": repaired}
         rows.append({"mu": mu, "from": old, "to": new, "measured": measured, **bounds})
     frame = _against_bounds(rows)
@@ -383,10 +370,10 @@ def replacement_search(p: int, mus: list[float], n: int = 100_000) -> pd.DataFra
     return frame
 
 
-def size_search(p: int, mus: list[float], atoms: int = 2) -> pd.DataFrame:
+def size_search(p: int, mus: list[float]) -> pd.DataFrame:
     r"""Lemma 10, first half, adversarially: the largest :math:`\lambda\|\hat s(x)\|`, width 1.
 
-    Points and weights of ``atoms`` + 1 groups on a line and the point of evaluation are
+    Points and weights of three groups on a line and the point of evaluation are
     searched for. ``bound`` is :math:`M_\zeta`, what :math:`(1 + \kappa)M_\zeta` tends to for wide
     kernels, ``repaired`` :math:`\kappa Z`. The printed bound is false for
     widths above ``false_from`` (infinite if none was found) and true up to ``true_to``.
@@ -395,12 +382,11 @@ def size_search(p: int, mus: list[float], atoms: int = 2) -> pd.DataFrame:
     for mu in mus:
 
         def size(theta: NDArray, mu: float = mu) -> float:
-            weights = np.exp(np.append(theta[atoms : 2 * atoms], 0))
-            points = np.append(theta[:atoms], 0)
-            field = line_score(points, weights / weights.sum(), mu, p)
+            weights = np.exp(np.append(theta[2:4], 0))
+            field = line_score(np.append(theta[:2], 0), weights / weights.sum(), mu, p)
             return mu * float(abs(field(theta[-1:]))[0])
 
-        measured, _ = _worst(size, [(-4, 4)] * atoms + [(-12, 12)] * atoms + [(-4, 4)])
+        measured, _ = _worst(size, [(-4, 4)] * 2 + [(-12, 12)] * 2 + [(-4, 4)])
         bounds = {"bound": divergence_sup(p), "repaired": feature_norm(p, 1.0)}
         rows.append({"mu": mu, "measured": measured, **bounds})
     frame = _against_bounds(rows)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from ..._base import check_choice
-from ...baselines import SIR
+from ...baselines import SIR, RidgeDirections
 from ...estimator import SteinSDR
 from ...moments import cross_moment
 from ...scores import TikhonovScore
@@ -253,7 +253,7 @@ def discrete_distances(kinds: list[str], *, n_reps: int, seed: int = 42) -> pd.D
 def linearity_distances(
     laws: list[str], sizes: list[int], *, n_reps: int, seed: int = 42
 ) -> pd.DataFrame:
-    r"""Distance from the truth of Stein's lemma with the true score, and of SIR, by sample size.
+    r"""Distance from the truth of Stein's lemma with the true score, of SIR and of ridge.
 
     The links of Section 4.1, five predictors, ten responses, three directions, another B in each
     repetition; ``laws`` are keys of :data:`SCORED_LAWS`, or "lognormal-1.5", that of the
@@ -265,7 +265,7 @@ def linearity_distances(
     Examples
     --------
     >>> frame = linearity_distances(["lognormal"], [4000], n_reps=1)
-    >>> stein, sir = frame.distance
+    >>> stein, sir, _ = frame.distance
     >>> stein < sir
     True
     """
@@ -283,6 +283,7 @@ def linearity_distances(
             found = {
                 "Stein": np.linalg.svd(M_hat, full_matrices=False)[0][:, :3],
                 "SIR": SIR(3).fit(X[:n], Y[:n]).components_.T,
+                "ridge": RidgeDirections(3).fit(X[:n], Y[:n]).components_.T,
             }
             for method, U in found.items():
                 rows.append((law, method, n, rep, procrustes_distance(U, B)))
@@ -292,14 +293,9 @@ def linearity_distances(
 def mean_gradients(cov: NDArray, q: int = 10) -> NDArray:
     r"""Return :math:`M_1` with columns :math:`E\{\nabla f_j(t)\}`, t normal (0, C), shape (r, q).
 
-    Links are those of Section 4.1. By Stein's lemma
-    :math:`E\{\nabla f(t)\} = C^{-1} E\{t f(t)^\top\}`, and the right side needs no derivatives.
-    Gauss-Hermite quadrature with 24 nodes in each of r directions.
-
-    Parameters
-    ----------
-    cov : ndarray of shape (r, r)
-        Covariance C of the indices :math:`B^\top x`.
+    Links are those of Section 4.1, and C (r, r) is the covariance of the indices
+    :math:`B^\top x`. By Stein's lemma :math:`E\{\nabla f(t)\} = C^{-1} E\{t f(t)^\top\}`, and the
+    right side needs no derivatives. Gauss-Hermite quadrature with 24 nodes in each of r directions.
 
     Examples
     --------

@@ -132,15 +132,8 @@ def configuration_errors(
             scores["TRE", config] = tre.evaluate(data.X)
             scores["normal", config] = GaussianScore().fit(train).evaluate(data.X)
         for (name, config), S in scores.items():
-            errors = errors_in_design(S, data)
-            rows.append(
-                {
-                    "estimator": name,
-                    "config": config,
-                    "rep": rep,
-                    "score_error": errors["own"],
-                    "moment_error": float(np.linalg.norm(cross_moment(S, data.Y) - M)),
-                    "distance": errors["distance"],
-                }
-            )
-    return pd.DataFrame(rows)
+            own, distance = errors_in_design(S, data).values()
+            moment = float(np.linalg.norm(cross_moment(S, data.Y) - M))
+            rows.append((name, config, rep, own, moment, distance))
+    columns = ["estimator", "config", "rep", "score_error", "moment_error", "distance"]
+    return pd.DataFrame(rows, columns=columns)

@@ -166,11 +166,8 @@ def good_event(
         norm_x, norm_y = float(norms((n, p)).max()), float(norms((n_labeled, q)).max())
         outside += norm_x > radius_x or norm_y > radius_y
         largest = max(largest, norm_x)
-    return {
-        "measured": outside / n_reps,
-        "bound": rho * delta,
-        "slack": float(radius_x / largest),
-    }
+    found = {"measured": outside / n_reps, "bound": rho * delta}
+    return {**found, "slack": float(radius_x / largest)}
 
 
 def _predictor_grid(law: str) -> tuple[NDArray, NDArray]:
@@ -243,23 +240,12 @@ def split_errors(
     n_reps: int,
     seed: int = 42,
 ) -> pd.DataFrame:
-    r"""Errors of the split estimator over labeled sample sizes.
+    r"""Errors of the split estimator over labeled sample sizes, with r = 3.
 
-    Parameters
-    ----------
-    n_labeled : list of int
-    p, q : int
-        Dimensions; r is 3.
-    n_unlabeled : int
-        Rows on which ``score`` is trained, once for each repetition.
-    score : estimator or None
-        A score estimator, or None for the true score (:math:`\epsilon = 0`).
-
-    Returns
-    -------
-    DataFrame
-        Columns n_labeled, p, q, n_unlabeled, rep, epsilon, error; ``epsilon`` is
-        :math:`\{E\|\hat s(x) - s(x)\|^2\}^{1/2}` over 2,000 fresh points.
+    The score is the true one (:math:`\epsilon = 0`), or that of an estimator trained on
+    ``n_unlabeled`` rows, once for each repetition. Columns n_labeled, p, q, n_unlabeled, rep,
+    epsilon, error; ``epsilon`` is :math:`\{E\|\hat s(x) - s(x)\|^2\}^{1/2}` over 2,000 fresh
+    points.
     """
     B = random_basis(p, 3, stream(seed, "split", "basis", p))
     M = gaussian_moment(B, q)

@@ -116,14 +116,14 @@ def coupled_errors(
 ) -> pd.DataFrame:
     r"""Errors :math:`\|\hat M - M\|_F` of the coupled TRE in three dimensions.
 
-    The kernel's width is 2: the theory has no data-driven width and no standardization.
+    The kernel's width is 2: the theory has no data-driven width and no standardization. Of n rows
+    :math:`n_\ell = \lceil n^\beta \rceil` are labeled; one data set serves every beta. Columns
+    beta, n, n_labeled, lam, rep, error, score_error, moment (:math:`\hat M`, (3, 3)).
 
     Parameters
     ----------
-    betas : list of float
-        :math:`n_\ell = \lceil n^\beta \rceil` labeled among n.
-    sizes : list of int
-        Values of n.
+    betas, sizes : lists
+        Values of beta and n.
     law : {"gaussian", "student"}
         Standard normal x, whose score is unbounded, or Student x with 5 degrees of freedom, whose
         score is bounded. Neither meets the source condition.
@@ -132,12 +132,6 @@ def coupled_errors(
     lam_beta : float or None
         Take lambda from the schedule of this beta whatever the labeled share. The score is
         learned from all n, so 1 is natural; None follows the theorem.
-
-    Returns
-    -------
-    DataFrame
-        Columns beta, n, n_labeled, lam, rep, error, score_error, moment (:math:`\hat M`, (3, 3));
-        one data set serves every beta.
     """
     M = true_moment(check_choice(law, "law", ("gaussian", "student")))
     rows = []
@@ -166,13 +160,8 @@ def normal_bias(lams: list[float], *, p: int = P, c: float = 2.0) -> pd.DataFram
     :math:`b(\lambda)^2 \le J(f)` for every f in :math:`\mathcal H`. Here f is the best combination
     of gradients of the Gaussian bumps :math:`\exp\{-\|x\|^2/(2\tau^2)\}`, 14 values of
     :math:`\tau`. Their norms in :math:`\mathcal H` are integrals over the Fourier transform of the
-    inverse multiquadric, a Bessel function.
-
-    Returns
-    -------
-    DataFrame
-        Columns lam, bias (:math:`E^{1/2}\|f - s\|^2`, which is :math:`b(\lambda)` up to
-        what the bumps leave out), bound (:math:`J(f)^{1/2} \ge b(\lambda)`).
+    inverse multiquadric, a Bessel function. Columns lam, bias (:math:`E^{1/2}\|f - s\|^2`, which is
+    :math:`b(\lambda)` up to what the bumps leave out), bound (:math:`J(f)^{1/2} \ge b(\lambda)`).
 
     Examples
     --------
@@ -207,13 +196,11 @@ def normal_bias(lams: list[float], *, p: int = P, c: float = 2.0) -> pd.DataFram
     return pd.DataFrame(rows, columns=["lam", "bias", "bound"])
 
 
-def expected_error_bound(
-    n: NDArray, n_labeled: NDArray, lam: NDArray, *, c: float = 2.0
-) -> pd.DataFrame:
+def expected_error_bound(n: NDArray, n_labeled: NDArray, lam: NDArray) -> pd.DataFrame:
     r"""The bound of :math:`E\|\hat M - M\|_F` for the normal design, its parts and their sum.
 
-    With :math:`\kappa = 1/c`, Z of :func:`steinsdr.paper.theory.kernel_lemmas.feature_norm` and
-    :math:`S^2 = E\|s\|^2`,
+    With c = 2, :math:`\kappa = 1/c`, :math:`S^2 = E\|s\|^2` and Z of
+    :func:`steinsdr.paper.theory.kernel_lemmas.feature_norm`,
 
     .. math::
         (E\|y\|^2)^{1/2}\Big\{(Z + \kappa S)\min\Big(\frac{\kappa}{\lambda\sqrt n},
@@ -229,10 +216,10 @@ def expected_error_bound(
     squares = erf(a) ** 2 + np.tanh(b) ** 2 + np.sin(a + b) ** 2 + P / 4
     of_y, of_both = float(np.sum(w * squares)), float(np.sum(w * squares * (a**2 + b**2 + 1)))
     n, n_labeled, lam = (np.asarray(v, dtype=float) for v in (n, n_labeled, lam))
-    size = (feature_norm(P, c) + P**0.5 / c) * of_y**0.5
-    least = np.minimum(1 / (c * lam * n**0.5), 0.5 / (lam * n_labeled) ** 0.5)
+    size = (feature_norm(P, 2.0) + P**0.5 / 2) * of_y**0.5
+    least = np.minimum(1 / (2 * lam * n**0.5), 0.5 / (lam * n_labeled) ** 0.5)
     frame = pd.DataFrame({"estimation": size * least})
-    frame["bias"] = of_y**0.5 * normal_bias(lam.tolist(), c=c).bound
+    frame["bias"] = of_y**0.5 * normal_bias(lam.tolist()).bound
     frame["average"] = (of_both / n_labeled) ** 0.5
     return frame.assign(total=frame.sum(axis=1))
 

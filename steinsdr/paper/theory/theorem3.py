@@ -239,16 +239,11 @@ def rank_frequencies(
     r"""Ranks by Algorithm 2's permutations in :math:`y = g A^\top B^\top x + \varepsilon`, by g.
 
     r = 3, p = 20, q = 10; x and noise are standard normal, A has orthonormal rows, the score is the
-    true one. Signal g = 0 is the null hypothesis of no relation.
-
-    Returns
-    -------
-    DataFrame
-        Columns signal, rep; first, whether the first singular value exceeds its threshold; over and
-        under, whether more or fewer directions are kept than there are; over_first and
-        under_first, the same if all singular values are compared with the threshold of the first.
-        Noise passes that one no more often than the level says, and weak directions pass it less
-        often, too.
+    true one. Signal g = 0 is the null hypothesis of no relation. Columns signal, rep; first,
+    whether the first singular value exceeds its threshold; over and under, whether more or fewer
+    directions are kept than there are; over_first and under_first, the same if all singular values
+    are compared with the threshold of the first. Noise passes that one no more often than the level
+    says, and weak directions pass it less often, too.
     """
     r, p, q = 3, 20, 10
     rule = AdaptiveRank(n_permutations=n_permutations, branch="permutation")
