@@ -1,8 +1,7 @@
 r"""Fits of :math:`f(x) = E(y \mid x)` and their gradients, for the augmented moment.
 
 :func:`fit_link` makes the fit, :func:`link_gradients` gives :math:`\nabla \hat f(x_i)` of any
-regressor, and :class:`KernelLink` is a kernel ridge regression with closed forms for both;
-:class:`LaplaceLink` is one for rougher functions.
+regressor, and :class:`KernelLink` is a kernel ridge regression with closed forms for both.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.linear_model._base import LinearModel
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import SequenceOf, check_points, check_positive, check_responses, check_result
 
-__all__ = ["KernelLink", "LaplaceLink", "fit_link", "is_linear", "link_gradients"]
+__all__ = ["KernelLink", "fit_link", "is_linear", "link_gradients"]
 
 RIDGE_PENALTIES = np.logspace(-4, 2, 25)  # per row, as the columns have unit scale
 GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this share of ridge's
@@ -140,9 +139,10 @@ def _difference(link: Any, X: NDArray, column: int) -> NDArray:
 
 
 class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
-    r"""Kernel ridge regression with a Gaussian kernel, tuned by leave-one-out.
+    r"""Kernel ridge regression with a Gaussian or a Laplace kernel, tuned by leave-one-out.
 
-    :math:`\hat f(x) = \bar y + \sum_j c_j\{1 + \exp(-\|x - x_j\|^2 / 2 h^2)\}` with one width h
+    :math:`\hat f(x) = \bar y + \sum_j c_j\{1 + k(x, x_j)\}` with the kernel
+    :math:`\exp(-\|x - x_j\|^2 / 2 h^2)` or :math:`\exp(-\|x - x_j\| / h)`, one width h
     for all responses and a penalty for each of them. Both minimize the leave-one-out error, which
     costs one eigendecomposition per width.
 
@@ -155,6 +155,10 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     max_centers : int, default=2000
         Rows that carry the expansion. With more rows a subset of that size does (Nyström), evenly
         spaced in the order of the first column, so that the cost is linear in n.
+    kernel : {"gaussian", "laplace"}, default="gaussian"
+        The Laplace kernel suits functions with kinks and steps, for which the Gaussian one is too
+        smooth. Its fit has no second derivatives, and a row of the expansion adds nothing to the
+        gradient at itself.
 
     Attributes
     ----------
@@ -181,12 +185,19 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     >>> fit = KernelLink().fit(X, np.sin(2 * X[:, 0]))
     >>> fit.score(X, np.sin(2 * X[:, 0])) > 0.99
     True
+
+    A step is fitted better by the Laplace kernel:
+
+    >>> step = (X[:, 0] > 0).astype(float)
+    >>> bool(KernelLink(kernel="laplace").fit(X, step).errors_ < fit.fit(X, step).errors_)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "widths": [SequenceOf(_POSITIVE)],
         "penalties": [SequenceOf(_POSITIVE), None],
         "max_centers": [Interval(Integral, 2, None, closed="left")],
+        "kernel": [StrOptions({"gaussian", "laplace"})],
     }
 
     def __init__(
@@ -195,10 +206,12 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         widths: ArrayLike = WIDTHS,
         penalties: ArrayLike | None = None,
         max_centers: int = 2000,
+        kernel: str = "gaussian",
     ) -> None:
         self.widths = widths
         self.penalties = penalties
         self.max_centers = max_centers
+        self.kernel = kernel
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to X (n, p) and responses y (n,) or (n, q)."""
@@ -232,7 +245,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     ) -> tuple[NDArray, NDArray, NDArray]:
         """Return the leave-one-out errors of a width with its best penalties, and the fit."""
         n = len(points)
-        own = 1.0 + _gaussian(self.centers_, self.centers_, width)
+        own = 1.0 + self._kernel(self.centers_, width)
         values, vectors = eigh(own)
         keep = values > values[-1] * len(values) * np.finfo(float).eps
         values, vectors = values[keep], vectors[:, keep]
@@ -240,7 +253,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             basis, power, back = vectors, values, vectors / np.sqrt(values)
         else:
             whiten = vectors / np.sqrt(values)
-            features = (1.0 + _gaussian(points, self.centers_, width)) @ whiten
+            features = (1.0 + self._kernel(points, width)) @ whiten
             power, rotation = eigh(features.T @ features)
             power = np.clip(power, np.finfo(float).tiny, None)
             basis, back = features @ (rotation / np.sqrt(power)), whiten @ rotation
@@ -263,7 +276,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         points = check_points(self, X, reset=False)
         constant = self.mean_ + self.dual_coef_.sum(axis=0)
         parts = [
-            constant + _gaussian(points[rows], self.centers_, self.width_) @ self.dual_coef_
+            constant + self._kernel(points[rows], self.width_) @ self.dual_coef_
             for rows in self._batches(len(points))
         ]
         values = np.vstack(parts)
@@ -276,18 +289,27 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
         points = check_points(self, X, reset=False)
         out = np.empty((*points.shape, self.dual_coef_.shape[1]))
         for rows in self._batches(len(points)):
-            kernel = _gaussian(points[rows], self.centers_, self.width_)
+            slopes = self._kernel(points[rows], self.width_)
+            scale = self.width_**2
+            if self.kernel == "laplace":
+                distances = cdist(points[rows], self.centers_)
+                near = distances <= self.width_ * np.sqrt(np.finfo(float).eps)
+                slopes /= np.where(near, np.inf, distances)
+                scale = self.width_
             for k, coefficients in enumerate(self.dual_coef_.T):
-                pull = kernel * coefficients
+                pull = slopes * coefficients
                 out[rows, :, k] = pull @ self.centers_ - pull.sum(axis=1)[:, None] * points[rows]
-        return out / self.width_**2
+            out[rows] /= scale
+        return out
 
     def derivatives(self, X: NDArray) -> tuple[NDArray, NDArray]:
         r"""Return gradients (n, p, q) and Hessians (n, p, p, q); meant for few columns."""
+        if self.kernel == "laplace":
+            raise ValueError("kernel is 'laplace', which has no second derivatives; use 'gaussian'.")
         (n, p), q = X.shape, self.dual_coef_.shape[1]
         gradients, hessians = np.empty((n, p, q)), np.empty((n, p, p, q))
         for rows in self._batches(n):
-            kernel = _gaussian(X[rows], self.centers_, self.width_)
+            kernel = self._kernel(X[rows], self.width_)
             fitted = kernel @ self.dual_coef_ / self.width_**2
             steps = [(self.centers_[:, j] - X[rows, j, None]) / self.width_**2 for j in range(p)]
             for j in range(p):
@@ -298,77 +320,11 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
                     hessians[rows, j, k] = hessians[rows, k, j] = curvature
         return gradients, hessians
 
+    def _kernel(self, points: NDArray, width: float) -> NDArray:
+        """Return the kernel between points (n, p) and the centers, shape (n, m)."""
+        if self.kernel == "laplace":
+            return np.exp(cdist(points, self.centers_) / -width)
+        return np.exp(cdist(points, self.centers_, "sqeuclidean") / (-2.0 * width**2))
+
     def _batches(self, n: int) -> Any:
         return gen_batches(n, max(1, CHUNK // len(self.centers_)))
-
-
-class LaplaceLink(KernelLink):
-    r"""Kernel ridge regression with the kernel exp(-||x - c|| / h), tuned by leave-one-out.
-
-    The Laplace kernel suits functions with kinks and steps, for which the Gaussian kernel of
-    :class:`KernelLink` is too smooth. Parameters and attributes are the same. The fit has no
-    second derivatives, and a row that coincides with a point adds nothing to the gradient there.
-
-    Examples
-    --------
-    It fits a step better than the smooth kernel does:
-
-    >>> X = np.linspace(-1, 1, 201)[:, None]
-    >>> step = (X[:, 0] > 0).astype(float)
-    >>> bool(LaplaceLink().fit(X, step).errors_ < KernelLink().fit(X, step).errors_)
-    True
-    """
-
-    def _tune(
-        self, points: NDArray, Y: NDArray, width: float, penalties: NDArray
-    ) -> tuple[NDArray, NDArray, NDArray]:
-        n = len(points)
-        values, vectors = eigh(1.0 + _laplace(self.centers_, self.centers_, width))
-        keep = values > values[-1] * len(values) * np.finfo(float).eps
-        whiten = vectors[:, keep] / np.sqrt(values[keep])
-        features = (1.0 + _laplace(points, self.centers_, width)) @ whiten
-        path = RidgeCV(n * penalties, fit_intercept=False, store_cv_results=True)
-        errors = path.fit(features, Y).cv_results_.reshape(n, Y.shape[1], -1).mean(axis=0)
-        chosen = np.argmin(errors, axis=1)
-        ridge = Ridge(n * penalties[chosen], fit_intercept=False).fit(features, Y)
-        coefficients = whiten @ np.reshape(ridge.coef_, (Y.shape[1], -1)).T
-        return errors.min(axis=1), penalties[chosen], coefficients
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Return the fitted values, shape (n,) or (n, q)."""
-        check_is_fitted(self, "dual_coef_")
-        points = check_points(self, X, reset=False)
-        values = np.empty((len(points), self.dual_coef_.shape[1]))
-        for rows in self._batches(len(points)):
-            kernel = 1.0 + _laplace(points[rows], self.centers_, self.width_)
-            values[rows] = self.mean_ + kernel @ self.dual_coef_
-        check_result(values, "the predictions")
-        return values[:, 0] if self._flat else values
-
-    def gradient(self, X: ArrayLike) -> NDArray:
-        r"""Return :math:`\nabla \hat f(x_i)`, shape (n, p, q)."""
-        check_is_fitted(self, "dual_coef_")
-        points = check_points(self, X, reset=False)
-        out = np.empty((*points.shape, self.dual_coef_.shape[1]))
-        for rows in self._batches(len(points)):
-            distances = cdist(points[rows], self.centers_)
-            near = distances <= self.width_ * np.sqrt(np.finfo(float).eps)
-            slopes = np.exp(distances / -self.width_) / np.where(near, np.inf, distances)
-            for k, coefficients in enumerate(self.dual_coef_.T):
-                pull = slopes * coefficients
-                out[rows, :, k] = pull @ self.centers_ - pull.sum(axis=1)[:, None] * points[rows]
-        return out / self.width_
-
-    def derivatives(self, X: NDArray) -> tuple[NDArray, NDArray]:
-        """Raise ValueError: the kernel has no second derivative at its centers."""
-        raise ValueError("LaplaceLink has no second derivatives; use KernelLink.")
-
-
-def _laplace(X: NDArray, centers: NDArray, width: float) -> NDArray:
-    """Return exp(-||x - c|| / h), shape (n, m)."""
-    return np.exp(cdist(X, centers) / -width)
-
-
-def _gaussian(X: NDArray, centers: NDArray, width: float) -> NDArray:
-    """Return exp(-||x - c||^2 / 2 h^2), shape (n, m)."""
-    return np.exp(cdist(X, centers, "sqeuclidean") / (-2.0 * width**2))

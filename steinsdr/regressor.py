@@ -32,12 +32,12 @@ from ._base import (
     split_labeled,
     varying_columns,
 )
-from .link import KernelLink, LaplaceLink, fit_link, link_gradients
+from .link import WIDTHS, KernelLink, fit_link, link_gradients
 
 __all__ = ["LabeledOnly", "SteinRegressor"]
 
 _MAX_CENTERS = 1_000
-_ROUGH_WIDTHS = (1.0, 2.0, 4.0, 8.0)  # of the rough kernel, in median distances
+_LAPLACE_WIDTHS = (1.0, 2.0, 4.0, 8.0)  # in median distances
 _POWER = 8  # of the ratio of leave-one-out errors, in the weights of an average of fits
 
 
@@ -45,9 +45,9 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Regression on a few indices :math:`\hat B^\top x` of the columns.
 
     The reduction starts from a fit :math:`\hat f` of all columns: an average of ridge regression
-    and two kernel ridge regressions, with a smooth and with a rough kernel
-    (:class:`steinsdr.link.KernelLink`, :class:`steinsdr.link.LaplaceLink`). It weighs each by the
-    eighth power of its inverse leave-one-out error, response by response. The directions b solve
+    and two kernel ridge regressions, with a Gaussian and with a Laplace kernel
+    (:class:`steinsdr.link.KernelLink`). It weighs each by the eighth power of its inverse
+    leave-one-out error, response by response. The directions b solve
 
     .. math:: \hat A \hat\Sigma b = \lambda b, \qquad
         \hat A = n^{-1} \sum_i \nabla \hat f(x_i) \nabla \hat f(x_i)^\top ,
@@ -60,7 +60,7 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     From the indices each response is predicted by the average, with the same weights, of five
     fits: these three, and both kernel ridge regressions again in the metric :math:`\hat A` of the
-    smooth one, which shortens indices that matter little.
+    Gaussian one, which shortens indices that matter little.
 
     Parameters
     ----------
@@ -187,8 +187,8 @@ class _GradientReduction(TransformerMixin, BaseEstimator):
 class _Blend:
     """An average of ridge regression and kernel ridge regressions, with weights per response.
 
-    A step fits a smooth and a rough kernel. The first step has the metric of the coordinates, each
-    further one that of the gradients of the smooth fit before.
+    A step fits a Gaussian and a Laplace kernel. The first step has the metric of the coordinates,
+    each further one that of the gradients of the Gaussian fit before.
     """
 
     def __init__(self, steps: int) -> None:
@@ -205,13 +205,11 @@ class _Blend:
         if np.median(pdist(some)) > 0:
             for step in range(self.steps):
                 if step:
-                    smooth = self.fits[-2]
-                    metric = _root(_mean_outer_product([smooth], np.ones((1, 1)), T))
-                for kernel in (
-                    KernelLink(max_centers=_MAX_CENTERS),
-                    LaplaceLink(widths=_ROUGH_WIDTHS, max_centers=_MAX_CENTERS),
-                ):
-                    self.fits.append((metric, kernel.fit(T @ metric, Y)))
+                    gaussian = self.fits[-2]
+                    metric = _root(_mean_outer_product([gaussian], np.ones((1, 1)), T))
+                for kernel, widths in (("gaussian", WIDTHS), ("laplace", _LAPLACE_WIDTHS)):
+                    link = KernelLink(kernel=kernel, widths=widths, max_centers=_MAX_CENTERS)
+                    self.fits.append((metric, link.fit(T @ metric, Y)))
         errors = np.maximum([fit.errors_ for _, fit in self.fits], np.finfo(float).tiny)
         weights = (errors.min(axis=0) / errors) ** _POWER
         self.weights = weights / weights.sum(axis=0)  # (fits, q)

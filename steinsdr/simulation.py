@@ -208,7 +208,7 @@ def simulate(
     Examples
     --------
     >>> small, large = simulate(n=50, seed=43), simulate(n=300, seed=43)
-    >>> bool((small.X == large.X[:50]).all() and (small.Y == large.Y[:50]).all())
+    >>> np.allclose(small.X, large.X[:50]) and np.allclose(small.Y, large.Y[:50])
     True
     """
     chosen = LAWS[check_choice(law, "law", LAWS)]

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from steinsdr import AdaptiveRank, HardThreshold, LabeledOnly, SequentialRank, SteinRegressor
 from steinsdr import SteinSDR as Stein
 from steinsdr.baselines import CSOPG, KSIR, RFM, SIR, DominanceRank, MLPDirections, RidgeDirections
-from steinsdr.link import KernelLink, LaplaceLink
+from steinsdr.link import KernelLink
 from steinsdr.moments import cross_moment, stein_diagnostics
 from steinsdr.rank import permutation_null, tail_check
 from steinsdr.scores import (
@@ -45,7 +45,7 @@ FITS = {
     "SteinRegressor": SteinRegressor(1),
     "LabeledOnly": LabeledOnly(),
     "KernelLink": KernelLink(),
-    "LaplaceLink": LaplaceLink(),
+    "KernelLink Laplace": KernelLink(kernel="laplace"),
     "SIR": SIR(1, random_state=0),
     "SIR projective": SIR(1, slicing="projective", n_projections=5, random_state=0),
     "CSOPG": CSOPG(1),
