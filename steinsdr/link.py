@@ -305,7 +305,9 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
     def derivatives(self, X: NDArray) -> tuple[NDArray, NDArray]:
         r"""Return gradients (n, p, q) and Hessians (n, p, p, q); meant for few columns."""
         if self.kernel == "laplace":
-            raise ValueError("kernel is 'laplace', which has no second derivatives; use 'gaussian'.")
+            raise ValueError(
+                "kernel is 'laplace', which has no second derivatives; use 'gaussian'."
+            )
         (n, p), q = X.shape, self.dual_coef_.shape[1]
         gradients, hessians = np.empty((n, p, q)), np.empty((n, p, p, q))
         for rows in self._batches(n):

@@ -43,7 +43,7 @@ def test_gradient_is_the_derivative_of_the_prediction(data, kernel):
     X, Y = data
     link = KernelLink(kernel=kernel).fit(X, Y)
     step = 1e-5 * np.array([0.0, 1.0, 0.0])
-    # At the rows themselves the Laplace kernel's own term is even, and so drops out of a difference.
+    # At the rows themselves the Laplace kernel's own term is even: a difference loses it.
     for points in (X, X + 0.05):
         numerical = (link.predict(points + step) - link.predict(points - step)) / 2e-5
         np.testing.assert_allclose(link.gradient(points)[:, 1], numerical, atol=1e-5)
