@@ -123,12 +123,16 @@ def goals(rows: pd.DataFrame) -> pd.DataFrame:
     ``reported`` the others.
     """
     full = relative_differences(rows, best_of(rows, FULL))["difference"]
-    rivals = relative_differences(rows, best_of(rows, RIVALS))["difference"]
+    named, all_rivals = (
+        relative_differences(rows, best_of(rows, rivals))["difference"]
+        for rivals in (RIVALS[:-1], RIVALS)
+    )
     patchseq = relative_differences(rows, "ridge").loc[["patchseq"], "difference"]
     table = []
     for goal, wanted, reached in (
         ("within 5% of the better of ridge and kernel ridge", 8, full <= 100 * _MARGIN),
-        ("ahead of PLS, RRR, projective SIR and both RFM", 7, rivals < 0),
+        ("ahead of PLS, RRR, projective SIR and RFM", 7, named < 0),
+        ("the same, and ahead of xRFM", 7, all_rivals < 0),
         ("on Patch-seq no worse than ridge", 1, patchseq <= 0),
     ):
         chosen = reached.index.isin(SELECTED_ON)
