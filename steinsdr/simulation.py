@@ -208,8 +208,8 @@ def simulate(
     Examples
     --------
     >>> small, large = simulate(n=50, seed=43), simulate(n=300, seed=43)
-    >>> bool((small.X == large.X[:50]).all() and (small.Y == large.Y[:50]).all())
-    True
+    >>> np.allclose(small.X, large.X[:50]), np.allclose(small.Y, large.Y[:50])
+    (True, True)
     """
     chosen = LAWS[check_choice(law, "law", LAWS)]
     for name, value in (("n", n), ("p", p), ("q", q)):

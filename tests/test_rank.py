@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import DATA
-from sklearn.base import clone
 
 from steinsdr.moments import cross_moment
 from steinsdr.paper.patchseq import load_patchseq, select_genes, table3_split
@@ -15,7 +14,6 @@ from steinsdr.rank import (
     KURTOSIS_LIMIT,
     SKEWNESS_LIMIT,
     AdaptiveRank,
-    DominanceRank,
     HardThreshold,
     cumulative_energy,
     energy_rank,
@@ -122,16 +120,6 @@ def test_tail_check_ignores_units_and_constant_columns(rng):
     assert not tail_check(np.ones((10, 2))).heavy
 
 
-@pytest.mark.parametrize("rule", [AdaptiveRank(), HardThreshold(1.0), DominanceRank()], ids=str)
-def test_parameters_outside_their_declared_ranges_are_named(rng, rule):
-    S, Y, M = spectrum_data(rng, n=30)
-    assert set(rule._parameter_constraints) == set(rule.get_params())
-    for name in rule.get_params():
-        for value in (None, "high", 0 if name not in ("skewness", "kurtosis") else np.nan):
-            with pytest.raises(ValueError, match=f"'{name}' parameter of {type(rule).__name__}"):
-                clone(rule).set_params(**{name: value}).select(M, scores=S, Y=Y, X=S, rng=rng)
-
-
 def ratios(X):
     """Return skewness and kurtosis in units of their limits; the verdict is that one exceeds 1."""
     found = tail_check(X)
@@ -160,7 +148,6 @@ def test_labeled_cells_of_table_3_are_heavy_in_the_selected_genes():
     data = load_patchseq(DATA / "m1_patchseq")
     genes = select_genes(data)
     for ratio, gamma in product((0.6, 0.8), (0.1, 0.3, 0.5)):
-        for rep in range(3):
-            split = table3_split(rep, ratio, gamma, data=data, genes=genes)
-            found = tail_check(split.X_labeled)
-            assert found.skewness > 1.1 * SKEWNESS_LIMIT, (ratio, gamma, rep, found)
+        split = table3_split(0, ratio, gamma, data=data, genes=genes)
+        found = tail_check(split.X_labeled)
+        assert found.skewness > 1.1 * SKEWNESS_LIMIT, (ratio, gamma, found)

@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import check_param_validation
 
 from steinsdr.moments import stein_diagnostics
 from steinsdr.scores import (
-    DenoisingScore,
-    GaussianScore,
-    StudentScore,
     TikhonovScore,
     TikhonovScoreCV,
 )
@@ -125,13 +121,13 @@ def test_nystrom_with_all_points_is_exact(gaussian):
 
 
 def test_nystrom_with_few_centres_estimates_as_well(rng):
-    X = rng.standard_normal((1500, 60))
+    X = rng.standard_normal((800, 40))
     exact = TikhonovScore().fit(X)
-    few = TikhonovScore(n_centers=300, random_state=0).fit(X)
+    few = TikhonovScore(n_centers=160, random_state=0).fit(X)
     errors = [np.linalg.norm(s.train_scores_ - X) / np.linalg.norm(X) for s in (exact, few)]
     assert errors[1] < 1.1 * errors[0]
-    assert few.centers_.shape == (300, 60)
-    again = TikhonovScore(n_centers=300, random_state=0).fit(X)
+    assert few.centers_.shape == (160, 40)
+    again = TikhonovScore(n_centers=160, random_state=0).fit(X)
     np.testing.assert_array_equal(again.train_scores_, few.train_scores_)
 
 
@@ -142,29 +138,6 @@ def test_a_path_and_new_parameters_leave_a_fit_as_it_is(rng):
     score.path(10 * X + 3, [1e-2])
     score.set_params(lam=1.0)
     assert np.array_equal(score.evaluate(X), before)
-
-
-@pytest.mark.parametrize(
-    ("score", "message"),
-    [
-        (TikhonovScore(n_centers=31), r"n_centers=31, but X has 30 row"),
-        (TikhonovScoreCV(lams=[1e-3, -1.0]), "lams must be positive finite numbers"),
-        (TikhonovScoreCV(estimator=TikhonovScore), "'estimator' parameter"),
-        (TikhonovScoreCV(estimator=TikhonovScore(tol=-1.0)), "'tol' parameter"),
-        (TikhonovScoreCV(estimator=TikhonovScore(tol="x")), "'tol' parameter"),
-    ],
-)
-def test_bad_parameters_are_named(rng, score, message):
-    with pytest.raises(ValueError, match=message):
-        score.fit(rng.standard_normal((30, 3)))
-
-
-SCORES = [TikhonovScore(), TikhonovScoreCV(), DenoisingScore(), GaussianScore(), StudentScore()]
-
-
-@pytest.mark.parametrize("score", SCORES, ids=str)
-def test_parameters_outside_their_declared_ranges_are_named(score):
-    check_param_validation(type(score).__name__, score)
 
 
 @pytest.mark.parametrize("p", [2, 3, 4, 7])
