@@ -195,11 +195,18 @@ def test_one_column_is_its_own_subspace_and_a_constant_response_silences_none():
     assert beside.singular_values_[0] == pytest.approx(alone.singular_values_[0], rel=1e-6)
 
 
-@pytest.mark.parametrize(("law", "method"), [("isotropic", "permutation"), ("lognormal", "energy")])
+@pytest.mark.parametrize(
+    ("law", "rank", "method"),
+    [
+        ("isotropic", "adaptive", "permutation"),
+        ("lognormal", "adaptive", "energy"),
+        ("isotropic", "sequential", "sequential"),
+    ],
+)
 @pytest.mark.parametrize("unit", [1e-140, 1e140])
-def test_the_rank_does_not_depend_on_the_unit_of_all_responses(unit, law, method):
+def test_the_rank_does_not_depend_on_the_unit_of_all_responses(unit, law, rank, method):
     data = simulate(law, 150, p=8, seed=7)
-    sdr = SteinSDR.paper(score_estimator=data.law.score(8), random_state=0)
+    sdr = SteinSDR.paper(score_estimator=data.law.score(8), rank=rank, random_state=0)
     expected = clone(sdr).fit(data.X, data.Y).rank_
     found = sdr.fit(data.X, unit * data.Y).rank_
     assert expected.method == found.method == method

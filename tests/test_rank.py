@@ -102,7 +102,7 @@ def test_rules_at_their_edges():
     assert sequential_rank(np.array([1.0]), np.array([1.0])) == 1  # strictly above
 
 
-@pytest.mark.parametrize("unit", [1e-170, 1e-300, 1e160, 1e300])
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
 def test_energy_ignores_the_unit_of_the_values(unit):
     values = np.array([4.0, 2.0, 1.0, 0.0])
     # Squares of powers of two are exact; only the unit itself is rounded.
