@@ -66,30 +66,3 @@ def test_fits_recover_parameters(rng):
     np.testing.assert_allclose(LogNormalScore().fit(np.exp(x)).cov_, COV, atol=0.1)
     t = stats.multivariate_t(MEAN, COV, df=10.0).rvs(50_000, random_state=rng)
     np.testing.assert_allclose(StudentScore(10.0).fit(t).cov_, COV, atol=0.1)
-
-
-def mixture(weights):
-    return GaussianMixtureScore(weights, np.eye(2), [np.eye(2), np.eye(2)])
-
-
-@pytest.mark.parametrize(
-    ("score", "message"),
-    [
-        (GaussianScore(np.zeros(2), -np.eye(2)), "positive definite"),
-        (GaussianScore(np.zeros(3), np.eye(2)), r"mean has shape \(3,\); expected \(2,\)"),
-        (GaussianScore(np.zeros(2), [[1.0, 0.5], [0.0, 1.0]]), "cov must be symmetric"),
-        (GaussianScore(np.zeros(2), np.ones((3, 2))), r"cov has shape \(3, 2\)"),
-        (StudentScore(2.0), "has no covariance"),
-        (LaplaceScore(0.0, -1.0), "scale must be positive"),
-        (LaplaceScore(np.nan, 1.0), "median is nan; expected finite"),
-        (LaplaceScore(0.0, [1.0, np.inf]), "scale contains infinity"),
-        (LaplaceScore([0.0, 1.0, 2.0], 1.0), r"median is .* one number or \(2,\)"),
-        (LaplaceScore("middle", 1.0), "'median' parameter of LaplaceScore"),
-        (mixture([0.5, 0.0]), "weights must be positive finite numbers"),
-        (mixture([[0.5, 0.5]]), "weights has 2 dimension"),
-        (mixture([0.2, 0.3, 0.5]), r"shapes \(3,\), \(2, 2\) and \(2, 2, 2\)"),
-    ],
-)
-def test_bad_parameters_are_named(score, message):
-    with pytest.raises(ValueError, match=message):
-        score.fit([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0]])

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, TweedieRegressor
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.linear_model import TweedieRegressor
 
 from steinsdr import SteinSDR
 from steinsdr.link import KernelLink, fit_link, link_gradients
@@ -26,21 +22,6 @@ from steinsdr.moments import (
 from steinsdr.scores import GaussianScore, TikhonovScore
 from steinsdr.simulation import simulate
 from steinsdr.subspace import procrustes_distance
-
-
-@parametrize_with_checks(
-    [
-        SteinSDR(augment=None),
-        SteinSDR.paper(),
-        SteinSDR(augment="kernel", weights=None),
-        SteinSDR(augment="ridge", weights="fourier"),
-        SteinSDR(pca=1, scale="robust"),
-    ]
-)
-@pytest.mark.filterwarnings("ignore")
-def test_sklearn_checks_of_variants(estimator, check):
-    check(estimator)
-
 
 # The identity.
 
@@ -185,14 +166,6 @@ def test_units_and_order_do_not_matter(three, variant):
     assert angle(plain, indices(shuffled, X)) < 1e-7
 
 
-def test_a_rotation_of_the_columns_rotates_the_directions(three):
-    X, Y = three
-    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
-    score = TikhonovScore(lam=1e-3, tol=1e-10)
-    plain, turned = (SteinSDR(3, score_estimator=score).fit(Z, Y) for Z in (X, X @ turn))
-    assert angle(plain.components_.T, turn @ turned.components_.T) < 1e-6
-
-
 def test_efficient_weights_take_no_notice_of_the_units_of_single_responses(three, monkeypatch):
     monkeypatch.setattr("steinsdr.moments._LINK_WIDTHS", (1.0,))  # their choice is in these units
     X, Y = three
@@ -206,20 +179,6 @@ def test_efficient_weights_take_no_notice_of_the_units_of_single_responses(three
     # Up to one factor, because precisions are relative to the best response's.
     ratio = moments[0] / moments[1]
     np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)
-
-
-def test_threads_do_not_disturb_each_other(three):
-    found = [None, None]
-
-    def work(k):
-        found[k] = SteinSDR(random_state=0).fit(*three).components_
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    np.testing.assert_array_equal(*found)
 
 
 # What first moments do not show.
@@ -280,26 +239,6 @@ def test_separate_scores_are_those_of_each_group(grouped):
     assert isinstance(shared.score_estimator_, GaussianScore), "12 rows a column are too few"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda g: g[:-1], r"groups has shape \(199,\); expected \(200,\)"),
-        (lambda g: np.r_[g[:-1], ["e"]], "groups: 'e' has 1 labeled row"),
-        (lambda g: g[:, None], r"groups is an array of shape \(200, 1\)"),
-    ],
-)
-def test_bad_groups_are_named(grouped, change, message):
-    X, Y, groups = grouped
-    with pytest.raises(ValueError, match=message):
-        SteinSDR(2).fit(X, Y, groups=change(groups))
-
-
-def test_groups_of_unlabeled_rows_are_not_known(grouped):
-    X, Y, groups = grouped
-    with pytest.raises(ValueError, match="groups with X_unlabeled"):
-        SteinSDR(2).fit(X, Y, X, groups)
-
-
 # Principal components.
 
 
@@ -338,43 +277,23 @@ def test_components_are_taken_if_columns_are_strongly_correlated_only():
 # What the fit tells.
 
 
-@pytest.mark.parametrize(
-    ("law", "n_unlabeled", "config", "reason"),
-    [
-        ("isotropic", 0, "sup", "no unlabeled rows"),
-        ("isotropic", 50, "sup", "tails are light"),
-        ("lognormal", 50, "full", "tails are heavy"),
-    ],
-)
-def test_configuration_is_chosen_for_a_reason(law, n_unlabeled, config, reason):
-    data = simulate(law, 60, p=4, n_unlabeled=50, seed=1)
-    extra = data.X_unlabeled if n_unlabeled else None
-    sdr = SteinSDR(2).fit(data.X, data.Y, extra)
-    assert sdr.config_ == config
-    assert reason in sdr.config_reason_
-    assert f"score learned from: {config} ({sdr.config_reason_})" in sdr.summary()
-    assert sdr.coordinates_.scale == ("robust" if law == "lognormal" else "sd")
-
-
 def test_summary_shows_directions_and_loadings(three):
     X, Y = three
-    names = [f"gene{j}" for j in range(5)]
-    sdr = SteinSDR(random_state=0).fit(pd.DataFrame(X, columns=names), Y)
-    lines = sdr.summary(n_loadings=2, level=0.9).splitlines()
-    start = lines.index("direction  singular value  p-value   share")
-    table = [line.split() for line in lines[start + 1 : start + 4]]
+    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(5)])
+    sdr = SteinSDR(random_state=0).fit(frame, Y)
+    lines = [line.split() for line in sdr.summary(n_loadings=2, level=0.9).splitlines()]
+    start = lines.index(["direction", "singular", "value", "p-value", "share"])
+    table = lines[start + 1 : start + 4]
     assert [float(row[1]) for row in table] == pytest.approx(sdr.singular_values_[:3], rel=1e-3)
     assert sum(float(row[3].rstrip("%")) for row in table) == pytest.approx(100, abs=0.2)
-    where = lines.index("largest loadings, with 90% intervals")
-    _, name, value, low, high = lines[where + 1].split()
+    rows = lines[lines.index(["largest", "loadings,", "with", "90%", "intervals"]) + 1 :]
+    assert len(rows) == 3 * 2
+    _, name, *numbers = rows[0]
     j = int(np.abs(sdr.loadings_[:, 0]).argmax())
-    assert name == names[j]
-    assert float(value) == pytest.approx(sdr.loadings_[j, 0], abs=1e-3)
     half = 1.645 * sdr.loading_errors_[j, 0]
-    assert float(high.rstrip("]")) - float(low.lstrip("[").rstrip(",")) == pytest.approx(
-        2 * half, abs=2e-3
-    )
-    assert len(lines) == where + 1 + 3 * 2
+    expected = sdr.loadings_[j, 0] + np.array([0, -half, half])
+    assert name == f"gene{j}"
+    assert [float(number.strip("[,]")) for number in numbers] == pytest.approx(expected, abs=1e-3)
 
 
 def test_standard_errors_are_those_of_the_bootstrap():
@@ -383,7 +302,7 @@ def test_standard_errors_are_those_of_the_bootstrap():
     Y = X[:, :2] + np.column_stack([np.sin(X[:, 0]), 0 * X[:, 0]]) + rng.standard_normal((400, 2))
     sdr = SteinSDR(2, score_estimator=GaussianScore(), augment="ridge", weights=None).fit(X, Y)
     moved = []
-    for _ in range(150):
+    for _ in range(100):
         rows = rng.integers(400, size=400)
         again = clone(sdr).fit(X[rows], Y[rows]).loadings_
         # Rotations within the subspace are no error: compare with the nearest basis.
@@ -419,51 +338,15 @@ def test_errors_with_a_linear_score_are_those_of_least_squares(right):
 @pytest.mark.slow
 @pytest.mark.parametrize("law", ["isotropic", "ar1"])
 def test_intervals_cover_on_the_papers_designs(law):
-    """Shares on fresh data sets were 93 to 95 percent; the standard error of twelve is 0.5."""
+    """Shares on fresh data sets were 93 to 95 percent; the standard error of six is 0.7."""
     hits = []
-    for seed in range(500, 512):
+    for seed in range(500, 506):
         data = simulate(law, 300, seed=seed)
         sdr = SteinSDR(3).fit(data.X, data.Y)
         truth = np.linalg.qr(data.B * sdr.coordinates_.unit[:, None])[0]
         U, _, Vt = np.linalg.svd(truth.T @ sdr.loadings_)
         hits.append(np.abs(sdr.loadings_ - truth @ U @ Vt) < 1.96 * sdr.loading_errors_)
     assert np.mean(hits) == pytest.approx(0.95, abs=0.03)
-
-
-def test_parameters_of_the_score_and_the_fit_are_searched(three):
-    X, Y = three
-    pipe = make_pipeline(
-        SteinSDR(3, score_estimator=TikhonovScore(), augment=KernelLink()), LinearRegression()
-    )
-    grid = GridSearchCV(
-        pipe,
-        {
-            "steinsdr__score_estimator__lam": [1e-3, 1e2],
-            "steinsdr__augment__max_centers": [10, 100],
-        },
-        cv=2,
-    ).fit(X, Y)
-    assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
-    assert set(grid.best_params_) == set(grid.param_grid)
-    names = grid.best_estimator_[:1].get_feature_names_out()
-    assert names.tolist() == ["steinsdr0", "steinsdr1", "steinsdr2"]
-
-
-def test_a_constant_response_does_not_silence_the_others():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 6))
-    y = X[:, 0] + 0.2 * rng.standard_normal(200)
-    alone = SteinSDR(1).fit(X, y)
-    beside = SteinSDR(1).fit(X, np.column_stack([y, np.full(200, 0.1)]))
-    assert beside.singular_values_[0] == pytest.approx(alone.singular_values_[0], rel=1e-6)
-
-
-def test_what_is_constant_within_groups_is_refused():
-    rng = np.random.default_rng(0)
-    X, g = rng.standard_normal((200, 4)), np.repeat([0, 1], 100)
-    X[:, 2] = np.where(g == 0, 0.1, 0.7)
-    with pytest.raises(ValueError, match="constant column"):
-        SteinSDR(1).fit(X, X[:, 0], groups=g)
 
 
 def test_directions_survive_units_far_apart():
@@ -496,35 +379,3 @@ def test_own_weights_are_functions_of_the_raw_columns(three):
     np.testing.assert_allclose(seen[0], X, atol=1e-12)
     with pytest.raises(ValueError, match="weights is a function of the raw columns, but pca=4"):
         SteinSDR(2, weights=one, pca=4).fit(X, Y)
-
-
-def test_scores_that_are_not_finite_beyond_the_subset_are_refused(three):
-    class Fragile(GaussianScore):
-        def evaluate(self, X):
-            return super().evaluate(X) * (np.nan if len(X) > 100 else 1.0)
-
-    with pytest.raises(ValueError, match="their moment is not finite"):
-        SteinSDR(2, score_estimator=Fragile(), max_rows=100).fit(*three)
-
-
-# Errors that responses share.
-
-
-def test_errors_that_responses_share_cancel():
-    far = []
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((300, 10))
-        signal = np.column_stack([np.tanh(X[:, 0]), X[:, 1], X[:, 0] - X[:, 1], np.sin(X[:, 1])])
-        Y = signal + 3.0 * rng.standard_normal((300, 1)) + 0.5 * rng.standard_normal((300, 4))
-        fits = (SteinSDR(2, weights=w, random_state=0).fit(X, Y) for w in ("efficient", None))
-        far.append([procrustes_distance(fit.components_.T, np.eye(10)[:, :2]) for fit in fits])
-    efficient, plain = np.mean(far, axis=0)
-    assert efficient < 0.85 * plain
-
-
-def test_a_response_given_twice_breaks_nothing(rng):
-    data = simulate("isotropic", n=200, p=8)
-    twice = SteinSDR(3, random_state=0).fit(data.X, np.column_stack([data.Y, data.Y[:, :2]]))
-    assert np.isfinite(twice.components_).all()
-    assert procrustes_distance(twice.components_.T, data.B) < 0.5

@@ -1,4 +1,4 @@
-"""The written pages: their code runs, their numbers are computed, their names exist."""
+"""The written pages: their code runs, their numbers are computed, every name has its page."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from matplotlib.testing.compare import compare_images
 
 import steinsdr
 import steinsdr.paper.notebook
-from steinsdr import SteinSDR
-from steinsdr.simulation import simulate
 
 BOOK = ROOT / "book"
 PAGES = {path.stem: path.read_text() for path in sorted(BOOK.glob("*.md"))}
@@ -60,7 +58,7 @@ def test_code_runs_and_glues_what_the_text_uses(page, monkeypatch):
     assert len(defined) <= 3
 
 
-# Names.
+# The API page.
 
 
 def resolve(name):
@@ -77,23 +75,6 @@ def resolve(name):
     raise ModuleNotFoundError(name)
 
 
-def test_names_in_roles_exist():
-    data = simulate("isotropic", n=100, p=10)
-    fitted = SteinSDR.paper(random_state=0).fit(data.X, data.Y)
-    for page, text in PAGES.items():
-        for role, target in re.findall(r"\{py:(\w+)\}`(?:[^`<]*<)?([\w.]+)>?`", text):
-            if role == "attr":
-                owner, _, attribute = target.rpartition(".")
-                known = fitted if owner == "steinsdr.SteinSDR" else resolve(owner)
-                fields = getattr(known, "__dataclass_fields__", {})
-                assert hasattr(known, attribute) or attribute in fields, (page, target)
-            else:
-                assert resolve(target) is not None, (page, target)
-
-
-# The API page.
-
-
 def test_api_page_has_a_dozen_names_with_examples_and_internals_every_module():
     names = re.findall(r"^\.\. auto(?:class|function):: (\S+)$", PAGES["api"], flags=re.M)
     assert 10 <= len(names) <= 14
@@ -108,21 +89,16 @@ def test_api_page_has_a_dozen_names_with_examples_and_internals_every_module():
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_public_names_exist_and_are_documented(name):
+def test_public_functions_and_classes_are_listed(name):
+    """What ``__all__`` leaves out has no entry on the page of internals."""
     module = importlib.import_module(name)
-    assert module.__doc__
-    here = [
+    here = {
         found
         for found, value in vars(module).items()
         if getattr(value, "__module__", None) == name and not found.startswith("_")
         if isinstance(value, type | FunctionType)
-    ]
-    listed = getattr(module, "__all__", [])
-    assert set(here) <= set(listed), f"{name}.__all__ lacks some of its functions or classes"
-    for public in listed:
-        value = getattr(module, public)
-        if isinstance(value, type | FunctionType):
-            assert value.__doc__, f"{name}.{public} has no docstring"
+    }
+    assert here <= set(getattr(module, "__all__", []))
 
 
 # Structure.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr.link import KernelLink
 
@@ -16,11 +15,6 @@ def data():
     X = rng.standard_normal((80, 3))
     Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] ** 2]) + 0.1 * rng.standard_normal((80, 2))
     return X, Y
-
-
-@parametrize_with_checks([KernelLink(), KernelLink(kernel="laplace")])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def test_error_is_that_of_leaving_one_row_out(data):

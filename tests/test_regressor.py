@@ -1,21 +1,11 @@
 """SteinRegressor: a reduction and the best of three fits of its indices."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from steinsdr import SteinRegressor, SteinSDR
-
-
-@parametrize_with_checks([SteinRegressor()])
-def test_scikit_learn_checks(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +46,3 @@ def test_rows_that_repeat_leave_ridge_regression():
     y = X @ [1.0, 2.0]
     # The penalty is at least 1e-4 a row.
     np.testing.assert_allclose(SteinRegressor(reduction=PCA()).fit(X, y).predict(X), y, atol=0.05)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"reduction": []}, "reduction is an empty list"),
-        ({"reduction": [3]}, "reduction: 3 is not a transformer"),
-        ({"reduction": SteinSDR}, "'reduction' parameter"),
-        ({"n_components": 0}, "'n_components' parameter"),
-    ],
-)
-def test_bad_input_is_named(settings, message, data):
-    with pytest.raises(ValueError, match=message):
-        SteinRegressor(**settings).fit(*data)

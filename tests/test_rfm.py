@@ -5,18 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from xrfm.rfm_src import RFM as PeerRFM
 from xrfm.rfm_src.kernels import LaplaceKernel
 
 from steinsdr.baselines import RFM
 from steinsdr.link import KernelLink
 from steinsdr.subspace import procrustes_distance
-
-
-@parametrize_with_checks([RFM(1)])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +134,7 @@ def test_directions_are_near_those_of_xrfm_with_its_own_kernel(design):
     distance, and a factor of two.
     """
     distances = []
-    for seed in range(8):
+    for seed in range(3):
         X, Y, B = drawn(design, seed)
         peer = PeerRFM("l2", bandwidth=1.0, bandwidth_mode="adaptive", device="cpu")
         metric = last_metric(peer, X, Y, iters=3, reg=1e-4 * len(X))
@@ -150,13 +144,3 @@ def test_directions_are_near_those_of_xrfm_with_its_own_kernel(design):
     between, ours, theirs = np.mean(distances, axis=0)
     assert between < 0.12
     assert 0.5 < ours / theirs < 2.0
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [({"steps": 0}, "steps"), ({"n_components": 9}, "n_components=9"), ({"max_centers": 1}, "max")],
-)
-def test_bad_parameters_are_named(even, parameters, message):
-    X, Y, _ = even
-    with pytest.raises(ValueError, match=message):
-        RFM(**parameters).fit(X, Y)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -67,49 +65,3 @@ def test_a_direction_is_a_step_with_a_p_value(rng):
     assert chosen.p_values[2] > 0.05
     fewer = SequentialRank(max_rank=1).select(X.T @ Y / 200, scores=X, Y=Y, X=X, rng=rng)
     assert (fewer.rank, len(fewer.p_values)) == (1, 1)
-
-
-def test_no_direction_is_said():
-    rng = np.random.default_rng(0)
-    X, noise = rng.standard_normal((100, 4)), rng.standard_normal((100, 2))
-    with pytest.warns(UserWarning, match="no direction stands out"):
-        sdr = SteinSDR(random_state=0).fit(X, noise)
-    assert (sdr.rank_.rank, sdr.n_components_) == (0, 1)
-    assert sdr.rank_.p_values.shape == (1,)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SteinSDR(random_state=0).fit(X, X[:, :2] + 0.1 * noise)
-
-
-@pytest.mark.parametrize("unit", [1e-150, 1e150])
-def test_the_unit_of_all_responses_does_not_matter(unit):
-    data = simulate("isotropic", 100, p=6, seed=2)
-    found = [
-        SequentialRank().select(
-            np.empty((6, 10)), scores=data.X, Y=c * data.Y, X=data.X, rng=np.random.default_rng(0)
-        )
-        for c in (1.0, unit)
-    ]
-    np.testing.assert_allclose(found[0].p_values, found[1].p_values)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "change", "message"),
-    [
-        ({"level": 0.0}, {}, "'level' parameter"),
-        ({"level": 1.0}, {}, "'level' parameter"),
-        ({"n_flips": 0}, {}, "'n_flips' parameter"),
-        ({"max_rank": 0}, {}, "'max_rank' parameter"),
-        ({"max_rank": 2.5}, {}, "'max_rank' parameter"),
-        ({}, {"scores": np.ones((9, 3))}, r"scores has 9 row\(s\) but Y has 10"),
-        ({}, {"X": np.ones((9, 3))}, r"X has 9 row\(s\) but Y has 10"),
-        ({}, {"Y": np.full((10, 2), np.nan)}, "Y contains NaN"),
-        ({}, {"scores": np.ones(10)}, "scores: Expected 2D array"),
-    ],
-)
-def test_bad_input_is_named(rng, parameters, change, message):
-    X, Y = rng.standard_normal((10, 3)), rng.standard_normal((10, 2))
-    with pytest.raises(ValueError, match=message):
-        SequentialRank(**parameters).select(
-            X.T @ Y, **({"scores": X, "Y": Y, "X": X, "rng": rng} | change)
-        )

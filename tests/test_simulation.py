@@ -79,18 +79,3 @@ def test_seeds_laws_and_parts_are_independent():
     noise = simulate(n=5000, p=5)
     assert (noise.Y - noise.signal).std() == pytest.approx(1.0, abs=0.02)
     assert len({stream_seed(1, "a"), stream_seed(1, "a"), stream_seed(1, "b")}) == 2
-
-
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        ({"law": "normal"}, "law must be one of 'isotropic'"),
-        ({"r": 2}, "links need r in"),
-        ({"version": "section43"}, "version must be one of"),
-        ({"r": 3, "p": 2}, "r must be an integer between 1 and 2"),
-        ({"noise": -1.0}, "noise must be a finite number, zero or above"),
-    ],
-)
-def test_bad_requests_are_named(request_, message):
-    with pytest.raises(ValueError, match=message):
-        simulate(**request_)

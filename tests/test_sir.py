@@ -117,13 +117,6 @@ def test_order_of_responses_and_rows_and_units_of_projected_responses(rng):
 # Algorithm 3
 
 
-def test_light_tails_use_the_permutation_test():
-    X, Y = data(n=400)
-    fit = SIR(random_state=0).fit(X, Y)
-    assert (fit.n_components_, fit.rank_.method) == (2, "permutation")
-    assert_allclose(fit.rank_.singular_values[:6] ** 2, fit.eigenvalues_[:6])
-
-
 @each_slicing
 def test_pooled_null_is_sir_of_permuted_responses(slicing):
     X, Y = data(n=80)

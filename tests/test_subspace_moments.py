@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 from scipy.stats import ortho_group
 
-from steinsdr.moments import cross_moment, stein_diagnostics
+from steinsdr.moments import stein_diagnostics
 from steinsdr.subspace import (
     chance_distance,
     orthonormalize,
@@ -48,12 +48,6 @@ def test_chance_level_of_the_papers_setting(rng):
     mean, sd = chance_distance(100, 3, rng=rng)
     assert mean == pytest.approx(2.27, abs=0.05)  # the paper's worst methods sit here
     assert 0 < sd < 0.1
-
-
-def test_cross_moment_is_the_mean_outer_product(rng):
-    S, Y = rng.standard_normal((7, 3)), rng.standard_normal((7, 2))
-    expected = np.mean([np.outer(s, y) for s, y in zip(S, Y, strict=True)], axis=0)
-    np.testing.assert_allclose(cross_moment(S, Y), expected)
 
 
 def test_diagnostics_see_a_shrunk_score(rng):

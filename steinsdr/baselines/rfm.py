@@ -81,7 +81,7 @@ class RFM(DirectionTransformer):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DirectionTransformer._parameter_constraints,
+        "n_components": DirectionTransformer._parameter_constraints["n_components"],
         "steps": [Interval(numbers.Integral, 1, None, closed="left")],
         "max_centers": [Interval(numbers.Integral, 2, None, closed="left")],
     }

@@ -1,4 +1,4 @@
-"""Speed and memory of the estimators against the bare matrix products they need.
+"""Speed of all methods against each other; of the scores against the bare products they need.
 
 ``make bench`` runs all of it in a few minutes; ``python tests/bench/run.py --only step`` one part.
 Times depend on the machine, so what is reported are ratios of times measured in the same run.
@@ -14,25 +14,33 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from steinsdr import SteinRegressor, SteinSDR
+from steinsdr import SteinRegressor
+from steinsdr.paper.designs import SIMULATED, Sample
 from steinsdr.scores import TikhonovScore
 from steinsdr.simulation import simulate
 
-BASELINES = ("SIR", "RFM", "CSOPG", "KSIR")
-
 FIT = """
+import json, re, sys, time
+import numpy as np
 from steinsdr.scores import TikhonovScore
-n, p, dtype, centers, limit = args
+
+def peak():  # Linux; ru_maxrss would inherit the parent's peak
+    with open("/proc/self/status") as status:
+        return 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", status.read()).group(1))
+
+n, p, dtype, centers, limit = json.loads(sys.argv[1])
 X = np.random.default_rng(0).standard_normal((n, p))
 TikhonovScore(dtype=dtype).fit(X[:50])
-start()
-begin = time.perf_counter()
+before, begin = peak(), time.perf_counter()
 score = TikhonovScore(dtype=dtype, n_centers=centers, memory_limit=limit).fit(X)
+seconds = time.perf_counter() - begin
 error = float(np.linalg.norm(score.train_scores_ - X) / np.linalg.norm(X))
-out = dict(seconds=time.perf_counter() - begin, n_iter=score.n_iter_, error=error)
+found = dict(seconds=seconds, n_iter=score.n_iter_, error=error)
+print(json.dumps(found | dict(memory=peak() - before, peak=peak())))
 """
 
 
@@ -58,35 +66,15 @@ def kernel_products(n: int, p: int, iterations: int, dtype: str) -> float:
     return (outer + inner) + iterations * (outer + 2 * inner)
 
 
-def in_process(code: str, *arguments: object) -> dict[str, float]:
-    """Run ``code``, which sets ``out``, in a new process; return ``out`` with its memory growth.
+def fit_in_process(n: int, p: int, dtype: str, centers: int | None, limit: float) -> dict:
+    """Fit normal rows in a new process: seconds, steps, relative error and memory in bytes.
 
-    ``memory`` is the growth of the peak resident size, in bytes, from before the marked work:
-    code must call ``start()`` after its imports and data are in place.
+    ``peak`` is the largest resident size, ``memory`` its growth after imports and data.
     """
-    script = f"""
-import json, re, sys, time
-import numpy as np
-def peak():  # Linux; ru_maxrss would inherit the parent's peak
-    with open("/proc/self/status") as status:
-        return 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", status.read()).group(1))
-base = None
-def start():
-    global base
-    base = peak()
-args = json.loads(sys.argv[1])
-{code}
-out["memory"] = peak() - base
-out["peak"] = peak()
-print(json.dumps(out))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script, json.dumps(arguments)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1])
+    arguments = json.dumps([n, p, dtype, centers, limit])
+    command = [sys.executable, "-c", FIT, arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def row(name: str, value: str, note: str = "") -> None:
@@ -94,28 +82,23 @@ def row(name: str, value: str, note: str = "") -> None:
 
 
 def bench_tikhonov() -> None:
-    """Fit and training scores at n = 4000, p = 100 against the products; n = 500; memory."""
+    """Fit and training scores against the products that they need; memory; a path of lambdas."""
     print("Tikhonov score, p = 100, lambda = 1e-4")
-    n, p = 4000, 100
-    X = np.random.default_rng(0).standard_normal((n, p))
-    for dtype in ("float32", "float64"):
-        score = TikhonovScore(dtype=dtype, n_centers=None)
-        seconds = best_time(lambda score=score: score.fit(X))
-        bare = kernel_products(n, p, score.n_iter_, dtype)
-        note = f"{seconds:.2f} s, {score.n_iter_} iterations; at most 2.5 wanted"
-        row(f"n = {n}, {dtype}: time / bare products", f"{seconds / bare:.2f}", note)
-    out = in_process(FIT, n, p, "float32", None, 2e9)
-    row(
-        f"n = {n}, float32: peak memory / (12 n^2 bytes)",
-        f"{out['memory'] / (12 * n**2):.2f}",
-        "at most 1.2 wanted",
-    )
-    small = X[:500]
-    for dtype in ("float32", "float64"):
-        seconds = best_time(lambda dtype=dtype: TikhonovScore(dtype=dtype).fit(small), 10)
-        row(f"n = 500, {dtype}: milliseconds", f"{1e3 * seconds:.0f}", "60 wanted, one thread")
-    one = best_time(lambda: TikhonovScore(1e-5).fit(small), 5)
-    path = best_time(lambda: TikhonovScore().path(small, np.geomspace(1e-5, 1e-1, 20)), 5)
+    X = np.random.default_rng(0).standard_normal((4000, 100))
+    for n, repeats in ((500, 10), (4000, 3)):
+        for dtype in ("float32", "float64"):
+            score = TikhonovScore(dtype=dtype, n_centers=None)
+            seconds = best_time(partial(score.fit, X[:n]), repeats)
+            bare = kernel_products(n, 100, score.n_iter_, dtype)
+            note = f"{seconds:.3f} s, {score.n_iter_} iterations"
+            note += "; at most 2.5 wanted" if n == 4000 else ""
+            row(f"n = {n}, {dtype}: time / bare products", f"{seconds / bare:.2f}", note)
+    out = fit_in_process(4000, 100, "float32", None, 2e9)
+    memory = f"{out['memory'] / (12 * 4000**2):.2f}"
+    row("n = 4000, float32: peak memory / (12 n^2 bytes)", memory, "at most 1.2 wanted")
+    one = best_time(partial(TikhonovScore(1e-5).fit, X[:500]), 5)
+    lams = np.geomspace(1e-5, 1e-1, 20)
+    path = best_time(partial(TikhonovScore().path, X[:500], lams), 5)
     row("n = 500: path of 20 lambdas / one fit", f"{path / one:.2f}")
 
 
@@ -126,7 +109,7 @@ def bench_large() -> None:
         ("exact, tiled, float32", "float32", None),
         ("Nyström, 1000 centres, float64", "float64", 1000),
     ):
-        out = in_process(FIT, 20_000, 100, dtype, centers, 1e9)
+        out = fit_in_process(20_000, 100, dtype, centers, 1e9)
         note = f"{out['seconds']:.0f} s, {out['n_iter']} it., relative error {out['error']:.3f}"
         row(f"{label}: peak memory in GB", f"{out['peak'] / 1e9:.2f}", note + "; 4 allowed")
 
@@ -167,31 +150,26 @@ def bench_step() -> None:
 
 
 def bench_estimators() -> None:
-    """Every peer's fit, as a ratio to that of SteinSDR with its defaults."""
-    from sklearn.cross_decomposition import PLSRegression
-
-    from steinsdr import baselines
-    from steinsdr.link import fit_link
-
-    class Ridge:
-        def fit(self, X: np.ndarray, Y: np.ndarray) -> object:
-            return fit_link("ridge", X, Y)
-
-    peers = {
-        "paper": SteinSDR.paper(3),
-        "regressor": SteinRegressor(3),
-        "ridge": Ridge(),
-        "PLS": PLSRegression(3),
-        **{name: getattr(baselines, name)(n_components=3) for name in BASELINES},
-    }
+    """Fit by every method of the simulated benchmark, as a ratio to the default SteinSDR."""
+    methods = {k: m for k, m in SIMULATED.methods.items() if k != "NN-split"}  # that is minutes
+    sizes = (100, 300, 500)
     print("Fits of 3 directions, p = 100, q = 10: time / that of SteinSDR with its defaults")
-    print(f"  {'n':>5}{'seconds':>9}" + "".join(f"{name:>11}" for name in peers))
-    for n in (100, 300, 500):
-        data = simulate("isotropic", n)
-        base = best_time(lambda d=data: SteinSDR(3).fit(d.X, d.Y))
-        ratios = [best_time(lambda m=m, d=data: m.fit(d.X, d.Y), 2) / base for m in peers.values()]
-        cells = "".join(f"{ratio:>11.2f}" for ratio in ratios)
-        print(f"  {n:>5}{base:>9.2f}{cells}", flush=True)
+    seconds: dict[str, list[float]] = {}
+    for n in sizes:
+        data = simulate("isotropic", n, n_unlabeled=2000)
+        sample = Sample(data.X, data.Y, data.X_unlabeled, data.B)
+        for name, method in methods.items():
+            fit = partial(SIMULATED.families[method.family], sample, 3, seed=0, **method.settings)
+            seconds.setdefault(name, []).append(best_time(fit, 2))
+        regressor = SteinRegressor(3)
+        seconds.setdefault("SteinRegressor", []).append(
+            best_time(partial(regressor.fit, data.X, data.Y), 2)
+        )
+    base = np.array(seconds["SteinSDR"])
+    print(f"  {'':<20}" + "".join(f"{f'n = {n}':>10}" for n in sizes))
+    for name, times in seconds.items():
+        print(f"  {name:<20}" + "".join(f"{ratio:>10.3f}" for ratio in times / base))
+    print(f"  {'SteinSDR, seconds':<20}" + "".join(f"{time:>10.3f}" for time in base), flush=True)
 
 
 PARTS = {
