@@ -54,7 +54,7 @@ def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> fl
 
     The fit is timed here and now, so that a slow or busy machine and awkward columns count.
     """
-    n, q = len(table.X), table.Y.shape[1]
+    n = len(table.X)
     rows = np.random.default_rng(0).permutation(n)[: min(n // 2, HALF)]
     groups = table.groups.to_numpy(dtype=str)[rows]
     Z, Y = (Units(part, groups)(part, groups) for part in _values(table, rows))
@@ -63,17 +63,17 @@ def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> fl
         warnings.simplefilter("ignore")
         for _ in range(2):  # the first fit of a process loads what it needs
             started = time.perf_counter()
-            SteinSDR(random_state=0).fit(Z[:, varying_columns(Z)], Y)
+            SteinSDR(1, random_state=0).fit(Z[:, varying_columns(Z)], Y)
             half = time.perf_counter() - started
             if half > 1:
                 break
 
     def fit(size: int) -> float:
-        return half * (min(size, 5_000) / len(rows)) ** 1.5
+        """Return the time of a fit that also selects the number of directions."""
+        return 1.8 * half * (min(size, 5_000) / len(rows)) ** 1.5
 
-    compared = min(n, MOST_ROWS)
-    whole = fit(n) + half * n / len(rows) / 2  # the moment is a mean over all rows
-    return 4 + 2 * whole + bootstrap * half + folds * (1 + 2 * fit(compared) + 0.002 * compared * q)
+    whole = fit(n) + 0.1 * half * n / len(rows)  # the moment is a mean over all rows
+    return 4 + 2 * whole + bootstrap * half + folds * (0.4 + 4 * fit(min(n, MOST_ROWS)))
 
 
 def _values(table: Table, rows: NDArray) -> tuple[NDArray, NDArray]:
