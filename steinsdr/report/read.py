@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import difflib
 import re
 from collections import defaultdict
@@ -27,6 +26,7 @@ MOST_VALUES = 10  # distinct texts up to which a column becomes columns of 0 and
 NUMBERS = 0.8  # share of cells that are numbers from which the other cells count as missing
 MOST_GAPS = 0.5  # share of gaps from which a column is left out rather than filled
 MIN_GROUP = 10  # labeled rows below which a group is merged with other small ones
+DELIMITERS = ",;\t|"
 TITLES = 10  # lines among which the names are looked for
 TOTALS = {"total", "totals", "grand total", "sum", "mean", "average", "summe", "gesamt"}
 # A number as a spreadsheet shows it: sign, currency, digits with separators, one unit.
@@ -148,11 +148,12 @@ def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, 
 def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     encoding = _encoding(path, notes)
     with path.open(encoding=encoding) as file:
-        lines = [line for _, line in zip(range(TITLES), file, strict=False)]
-    unquoted = [re.sub('"[^"]*"', "", line) for line in lines]  # quotes may hold any delimiter
-    counts = max(([line.count(c) for c in ",;\t|"] for line in unquoted), key=any, default=[0])
-    sep = "\t" if path.suffix.lower() == ".tsv" else ",;\t|"[counts.index(max(counts))]
-    titles = _titles(lines, sep)
+        # A quoted cell may hold any delimiter.
+        lines = [re.sub('"[^"]*"', "_", file.readline()) for _ in range(TITLES)]
+    with_some = [line for line in lines if any(mark in line for mark in DELIMITERS)]
+    sep = max(DELIMITERS, key=with_some[0].count) if with_some else ","
+    sep = "\t" if path.suffix.lower() == ".tsv" else sep
+    titles = _titles([line.split(sep) for line in lines])
     options = {"sep": sep, "encoding": encoding, "skipinitialspace": True, "skiprows": titles}
     first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = first.iloc[0]
@@ -173,9 +174,9 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     return other
 
 
-def _titles(lines: list[str], sep: str) -> int:
+def _titles(lines: list[list[str]]) -> int:
     """Return how many lines stand above the names: those with half as many cells, or fewer."""
-    filled = [sum(map(bool, row)) for row in csv.reader(lines, delimiter=sep)]
+    filled = [sum(bool(cell.strip()) for cell in cells) for cells in lines]
     return next((k for k, cells in enumerate(filled) if 2 * cells > max(filled)), 0)
 
 
@@ -334,9 +335,10 @@ def read_table(
 
 def _without_copies(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Leave out rows that repeat others, if a column has so many values that chance cannot."""
-    cells = frame[[c for c in frame if not _is_index(frame[c])]]
-    copies = cells.duplicated()
-    if copies.any() and (cells.nunique() > len(frame) / 2).any():
+    columns = [frame.iloc[:, k] for k in range(frame.shape[1])]  # names may repeat
+    cells = [c.astype(str) if c.dtype.kind == "O" else c for c in columns if not _is_index(c)]
+    copies = pd.concat(cells, axis=1).duplicated()
+    if copies.any() and any(c.nunique() > len(frame) / 2 for c in cells):
         notes.append(f"{copies.sum()} row(s) that repeat others exactly were left out.")
         return frame[~copies]
     return frame
