@@ -91,7 +91,7 @@ def _some(texts: Sequence[str], most: int = 5) -> str:
 
 
 def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, list[str]]:
-    """Read a table whose first line names the columns.
+    """Read a table whose first line, or first full line, names the columns.
 
     Parameters
     ----------
@@ -221,7 +221,9 @@ def read_table(
 ) -> Table:
     """Read a table and choose its predictors and responses.
 
-    Every choice is noted. Predictors of text become columns of 0 and 1 if they have at most ten
+    Every choice is noted. Cells such as "$1,234.50" or "3,5 kg" are numbers if one unit serves the
+    whole column. Titles above the names, a last row of totals, empty rows, and rows that repeat
+    others exactly are left out. Predictors of text become columns of 0 and 1 if they have at most ten
     values, and are left out otherwise. Responses of text with at most ten values are classes: each
     becomes a column of 0 and 1, or of two classes the rarer one. Left out are also dates, constant
     columns, columns that are the same but for fewer than five rows, and the index that a table was
@@ -417,8 +419,10 @@ def _as_numbers(
     if content.dtype.kind == "c":
         raise ValueError(f"{argument}: {content.name!r} holds complex numbers; expected real ones.")
     parsed, texts = content, content[:0]
-    if content.dtype.kind in "mM":
+    if content.dtype.kind in "mM" and content.notna().any():
         return None, content.dropna()
+    if content.dtype.kind in "mM":
+        content = content.astype(object)
     if not pd.api.types.is_numeric_dtype(content.dtype):
         parsed = pd.to_numeric(content.astype(object), errors="coerce")
         n_cells = content.notna().sum()
@@ -427,9 +431,9 @@ def _as_numbers(
             if written.notna().sum() >= max(NUMBERS * n_cells, parsed.notna().sum()):
                 parsed = written
                 shown = content[written.notna()]
-                marked = shown.astype(str).str.contains(r"[^\d.eE+-]")
-                if marked.any():
-                    cell, value = shown[marked].iloc[0], written[marked.index[marked]].iloc[0]
+                other = pd.to_numeric(shown.astype(object), errors="coerce") != written[shown.index]
+                if other.any():
+                    cell, value = shown[other].iloc[0], written[shown.index][other].iloc[0]
                     said["Read as numbers: {}."].append(
                         f"{content.name!r} ({cell!r} as {value:.10g})"
                     )
