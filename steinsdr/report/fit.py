@@ -259,12 +259,11 @@ def by_prediction(Z: NDArray, Y: NDArray, seed: int) -> int:
     errors = np.zeros(most)
     for train, test in KFold(3, shuffle=True, random_state=seed).split(Z):
         keep = varying_columns(Z[train])
-        sdr = SteinSDR(min(most, int(keep.sum())), random_state=seed)
-        sdr.fit(Z[train][:, keep], Y[train])
-        T, T_test = (sdr.transform(Z[part][:, keep]) for part in (train, test))
         for k in range(most):
-            model = OnIndices().fit(T[:, : k + 1], Y[train])
-            errors[k] += np.sum((Y[test] - model.predict(T_test[:, : k + 1])) ** 2)
+            sdr = SteinSDR(min(k + 1, int(keep.sum())), random_state=seed)
+            sdr.fit(Z[train][:, keep], Y[train])
+            T, T_test = (sdr.transform(Z[part][:, keep]) for part in (train, test))
+            errors[k] += np.sum((Y[test] - OnIndices().fit(T, Y[train]).predict(T_test)) ** 2)
     return int(np.argmax(errors <= 1.02 * errors.min())) + 1
 
 
