@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from steinsdr import SteinSDR
 from steinsdr.report import analyze, read_table
-from steinsdr.report.fit import compare, half_samples
+from steinsdr.report.fit import OnIndices, by_prediction, compare, half_samples
 from steinsdr.report.read import Units
 from steinsdr.report.rules import METHODS
 
@@ -90,8 +90,25 @@ def test_comparison_matches_the_definition(frame):
     assert gap == pytest.approx(result.mean_r2["SteinSDR"])
     assert gap > 0.5 > 2 * error > 0
     assert result.rival == result.mean_r2[list(METHODS[1:])].idxmax()
-    assert result.loss.shape == (200, 6)
+    assert result.loss.shape == (200, 7)
     assert result.table().loc["SteinSDR", "minus SteinSDR"] == 0
+
+
+def test_prediction_from_indices_takes_the_better_fit_for_each_response(rng):
+    T = rng.standard_normal((900, 2)) * [1, 100]
+    Y = np.column_stack([T[:, 1] / 100, np.cos(3 * T[:, 0])]) + 0.1 * rng.standard_normal((900, 2))
+    model = OnIndices().fit(T[:700], Y[:700])
+    assert model.best_.tolist()[0] == 0 < model.best_[1]
+    errors = np.mean((model.predict(T[700:]) - Y[700:]) ** 2, axis=0)
+    assert errors.max() < 0.02
+    rare = 1.0 * (np.arange(60) % 20 == 0)[:, None]  # shows no width for a kernel
+    np.testing.assert_allclose(OnIndices().fit(rare, rare).predict(rare), rare, atol=0.01)
+
+
+def test_the_number_that_predicts_best_is_that_of_the_relation(rng):
+    Z = rng.standard_normal((400, 5))
+    Y = np.column_stack([Z[:, 0], np.tanh(Z[:, 1]), Z[:, 0] + Z[:, 1]])
+    assert by_prediction(Z, Y + 0.3 * rng.standard_normal((400, 3)), seed=0) == 2
 
 
 def test_a_relation_that_the_test_cannot_see_is_fitted_by_prediction(rng):

@@ -15,24 +15,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
-from sklearn.base import clone
+from scipy.spatial.distance import pdist
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from tqdm import tqdm
 
 from .._base import check_choice, check_integer, varying_columns
 from ..baselines import SIR
 from ..estimator import CONFIGS, SteinSDR
-from ..link import KernelLink, fit_link
-from ..regressor import SteinRegressor
+from ..link import KernelLink, LaplaceLink, fit_link
 from ..subspace import orthonormalize, procrustes_distance
 from .read import Table, Units
 from .rules import METHODS, PREDICTS, Analysis, Comparison, Stability
 
 __all__ = [
+    "OnIndices",
     "analyze",
     "by_prediction",
     "compare",
@@ -41,25 +43,41 @@ __all__ = [
     "stacked",
 ]
 
-MOST_ROWS = 5_000  # of which a random subset is compared
-NUMBERS = (1, 2, 3, 4)  # of directions among which prediction chooses
+MOST_ROWS = 2_500  # of more rows a random subset is compared
+MOST_DIRECTIONS = 4  # among which prediction chooses
+CENTERS = 500  # rows that carry a kernel fit of the comparison
 HALF = 1_000  # rows of a half-sample at most
 
 
 def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> float:
-    """Return a rough time of a report, from the sizes of the table.
+    """Return a rough time of a report: that of one fit of half the rows, and as many as it takes.
 
-    It is meant to be right within a factor of two on a core of these years that does nothing else.
+    The fit is timed here and now, so that a slow or busy machine and awkward columns count.
     """
-    (n, p), q = table.X.shape, table.Y.shape[1]
-    width = 1 + min(p, 5_000) / 100 + q / 10
+    n = len(table.X)
+    rows = np.random.default_rng(0).permutation(n)[: min(n // 2, HALF)]
+    groups = table.groups.to_numpy(dtype=str)[rows]
+    Z, Y = (Units(part, groups)(part, groups) for part in _values(table, rows))
+    half = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):  # the first fit of a process loads what it needs
+            started = time.perf_counter()
+            SteinSDR(1, random_state=0).fit(Z[:, varying_columns(Z)], Y)
+            half = time.perf_counter() - started
+            if half > 1:
+                break
 
-    def fit(rows: int) -> float:
-        return 2e-5 * min(rows, 5_000) ** 1.3 * width
+    def fit(size: int) -> float:
+        """Return the time of a fit that also selects the number of directions."""
+        return 1.8 * half * (min(size, 5_000) / len(rows)) ** 1.5
 
-    halves, compared = min(n // 2, HALF), min(n, MOST_ROWS)
-    whole = fit(n) + 4e-5 * n * width  # the moment is a mean over all rows
-    return 2.5 + 2 * whole + bootstrap * fit(halves) + 5 * folds * fit(compared)
+    whole = fit(n) + 0.1 * half * n / len(rows)  # the moment is a mean over all rows
+    return 4 + 2 * whole + bootstrap * half + folds * (0.4 + 4 * fit(min(n, MOST_ROWS)))
+
+
+def _values(table: Table, rows: NDArray) -> tuple[NDArray, NDArray]:
+    return table.X.to_numpy()[rows], table.Y.to_numpy()[rows]
 
 
 def half_samples(
@@ -233,11 +251,44 @@ def analyze(
 
 
 def by_prediction(Z: NDArray, Y: NDArray, seed: int) -> int:
-    """Return the number of directions, 1 to 4, that predicts left-out rows best."""
-    numbers = [k for k in NUMBERS if k <= Z.shape[1]]
-    candidates = [SteinSDR(k, random_state=seed) for k in numbers]
-    model = SteinRegressor(reduction=candidates, cv=3).fit(Z, Y)
-    return int(model.reduction_.n_components)
+    """Return the number of directions, 1 to 4, that predicts left-out rows best.
+
+    The fewest whose error is within 2% of the smallest.
+    """
+    most = min(MOST_DIRECTIONS, Z.shape[1])
+    errors = np.zeros(most)
+    for train, test in KFold(3, shuffle=True, random_state=seed).split(Z):
+        keep = varying_columns(Z[train])
+        for k in range(most):
+            sdr = SteinSDR(min(k + 1, int(keep.sum())), random_state=seed)
+            sdr.fit(Z[train][:, keep], Y[train])
+            T, T_test = (sdr.transform(Z[part][:, keep]) for part in (train, test))
+            errors[k] += np.sum((Y[test] - OnIndices().fit(T, Y[train]).predict(T_test)) ** 2)
+    return int(np.argmax(errors <= 1.02 * errors.min())) + 1
+
+
+class OnIndices(RegressorMixin, BaseEstimator):
+    """Predict from a few indices: for each response the best of ridge and two kernel fits.
+
+    The best has the smallest leave-one-out error; at most 500 rows carry the kernel fits.
+    """
+
+    def fit(self, T: NDArray, Y: NDArray) -> OnIndices:
+        """Fit to indices T (n, r) and responses Y (n, q)."""
+        self.unit_ = np.where(varying_columns(T), T.std(axis=0), 1.0)
+        T = T / self.unit_
+        self.fits_ = [fit_link("ridge", T, Y)]
+        if np.median(pdist(T[:CENTERS])) > 0:
+            rough = LaplaceLink(widths=(1.0, 2.0, 4.0, 8.0), max_centers=CENTERS)
+            self.fits_ += [KernelLink(max_centers=CENTERS).fit(T, Y), rough.fit(T, Y)]
+        self.best_ = np.argmin([fit.errors_ for fit in self.fits_], axis=0)
+        return self
+
+    def predict(self, T: NDArray) -> NDArray:
+        """Return predictions (n, q)."""
+        shape = len(T), len(self.best_)
+        parts = np.array([fit.predict(T / self.unit_).reshape(shape) for fit in self.fits_])
+        return parts[self.best_, :, np.arange(shape[1])].T
 
 
 def compare(
@@ -251,10 +302,9 @@ def compare(
 ) -> Comparison:
     """Predict every row from the folds it is not in, by every method.
 
-    SteinSDR and SIR reduce to the same number of directions, from which
-    :class:`steinsdr.SteinRegressor` predicts. Ridge and kernel ridge see all predictors; PLS
-    chooses its number of components by cross-validation. Of more than 5,000 rows a random subset
-    is compared.
+    SteinSDR and SIR reduce to the same number of directions, from which :class:`OnIndices`
+    predicts. The others see all predictors; PLS chooses its number of components by
+    cross-validation. Of more than 2,500 rows a random subset is compared.
 
     Parameters
     ----------
@@ -310,12 +360,13 @@ def stacked(z: NDArray, y: NDArray, more: NDArray) -> tuple[NDArray, NDArray]:
 def _fitted(name: str, z: NDArray, y: NDArray, stein: SteinSDR, r: int, seed: int) -> Any:
     """Return a method of ``METHODS``, fitted to standardized rows."""
     n, p = z.shape
-    if name == "SteinSDR":
-        return SteinRegressor(reduction=FrozenEstimator(stein)).fit(z, y)
     if name == "ridge":
         return fit_link("ridge", z, y)
     if name == "kernel ridge":
-        return KernelLink(max_centers=1000).fit(z, y)
+        return KernelLink(max_centers=2 * CENTERS).fit(z, y)
+    if name == "random forest":
+        forest = RandomForestRegressor(100, max_features=1 / 3, random_state=seed)
+        return forest.fit(z, y[:, 0] if y.shape[1] == 1 else y)
     if name == "PLS":
         numbers = list(range(1, min(8, p, n // 2) + 1))
         search = GridSearchCV(
@@ -325,8 +376,11 @@ def _fitted(name: str, z: NDArray, y: NDArray, stein: SteinSDR, r: int, seed: in
             scoring="neg_mean_squared_error",
         )
         return search.fit(z, y)
-    # SIR inverts a covariance, and responses that repeat each other show it fewer directions.
-    pca = PCA(min(p, max(r, n // 10)), svd_solver="full").fit(z)
-    visible = SIR(1, random_state=seed).fit(pca.transform(z), y).eigenvalues_ > 1e-12
-    sir = SIR(min(r, int(visible.sum())), random_state=seed)
-    return SteinRegressor(reduction=make_pipeline(pca, sir)).fit(z, y)
+    reduction: Any = stein
+    if name == "SIR":
+        # It inverts a covariance, and responses that repeat each other show it fewer directions.
+        pca = PCA(min(p, max(r, n // 10)), svd_solver="full").fit(z)
+        visible = SIR(1, random_state=seed).fit(pca.transform(z), y).eigenvalues_ > 1e-12
+        sir = SIR(min(r, int(visible.sum())), random_state=seed)
+        reduction = make_pipeline(pca, sir).fit(z, y)
+    return make_pipeline(FrozenEstimator(reduction), OnIndices()).fit(z, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,14 @@ MOST_VALUES = 10  # distinct texts up to which a column becomes columns of 0 and
 NUMBERS = 0.8  # share of cells that are numbers from which the other cells count as missing
 MOST_GAPS = 0.5  # share of gaps from which a column is left out rather than filled
 MIN_GROUP = 10  # labeled rows below which a group is merged with other small ones
-_CELLS = "Write numbers without thousands separators, and leave a cell without a number empty."
+DELIMITERS = ",;\t|"
+TITLES = 10  # lines among which the names are looked for
+TOTALS = {"total", "totals", "grand total", "sum", "mean", "average", "summe", "gesamt"}
+# A number as a spreadsheet shows it: sign, currency, digits with separators, one unit.
+WRITTEN = re.compile(
+    r"(?P<open>\()?(?P<sign>[-+]?)\s*(?P<before>[A-Z]{0,3}[$€£¥₹]|USD|EUR|GBP|CHF|)\s*(?P<inner>-?)"
+    r"(?P<digits>\d(?:[\d.,'’\s]*\d)?(?:[eE][-+]?\d+)?)\s*(?P<after>\D{0,15}|[a-z]{1,3}[23])"
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ def _some(texts: Sequence[str], most: int = 5) -> str:
 
 
 def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, list[str]]:
-    """Read a table whose first line names the columns.
+    """Read a table whose first line, or first full line, names the columns.
 
     Parameters
     ----------
@@ -140,15 +148,21 @@ def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, 
 def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     encoding = _encoding(path, notes)
     with path.open(encoding=encoding) as file:
-        unquoted = re.sub('"[^"]*"', "", file.readline())  # a quoted name may hold any delimiter
-    sep = "\t" if path.suffix.lower() == ".tsv" else max(",;\t|", key=unquoted.count)
-    options = {"sep": sep, "encoding": encoding, "skipinitialspace": True}
+        # A quoted cell may hold any delimiter.
+        lines = [re.sub('"[^"]*"', "_", file.readline()) for _ in range(TITLES)]
+    with_some = [line for line in lines if any(mark in line for mark in DELIMITERS)]
+    sep = max(DELIMITERS, key=with_some[0].count) if with_some else ","
+    sep = "\t" if path.suffix.lower() == ".tsv" else sep
+    titles = _titles([line.split(sep) for line in lines])
+    options = {"sep": sep, "encoding": encoding, "skipinitialspace": True, "skiprows": titles}
     first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = first.iloc[0]
     twice = sorted(set(names[names.duplicated() & (names != "")]))
     if twice:  # pandas would rename them
         question = _all_numbers(names) or "rename them."
         raise ValueError(f"several columns are named {quoted(twice)}; {question}")
+    if titles:
+        notes.append(f"{path.name}: the names were found in line {titles + 1}, below a title.")
     frame = pd.read_csv(path, **options)
     if sep == ",":  # a comma inside a number would be that of thousands
         return frame
@@ -156,7 +170,14 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     if other.select_dtypes("number").shape[1] <= frame.select_dtypes("number").shape[1]:
         return frame
     notes.append(f"{path.name}: commas within numbers were read as decimal points.")
+    other.attrs["decimal"] = ","
     return other
+
+
+def _titles(lines: list[list[str]]) -> int:
+    """Return how many lines stand above the names: those with half as many cells, or fewer."""
+    filled = [sum(bool(cell.strip()) for cell in cells) for cells in lines]
+    return next((k for k, cells in enumerate(filled) if 2 * cells > max(filled)), 0)
 
 
 def _encoding(path: Path, notes: list[str]) -> str:
@@ -200,13 +221,15 @@ def read_table(
 ) -> Table:
     """Read a table and choose its predictors and responses.
 
-    Every choice is noted. Predictors of text become columns of 0 and 1 if they have at most ten
-    values, and are left out otherwise. Responses of text with at most ten values are classes: each
-    becomes a column of 0 and 1, or of two classes the rarer one. Left out are also dates, constant
-    columns, columns that are the same but for fewer than five rows, and the index that a table was
-    saved with. Rows with all responses missing count as unlabeled, rows with some missing are
-    dropped. Infinite values are missing. Columns are given as a list, or as text such as
-    ``"[y1, y2]"`` or ``"y1, y2"``.
+    Every choice is noted. Cells such as "$1,234.50" or "3,5 kg" are numbers if one unit serves the
+    whole column. Titles above the names, a last row of totals, empty rows, and rows that repeat
+    others exactly are left out. Predictors of text become columns of 0 and 1 if they have at
+    most ten values, and are left out otherwise. Responses of text with at most ten values are
+    classes: each becomes a column of 0 and 1, or of two classes the rarer one. Left out are
+    also dates, constant columns, columns that are the same but for fewer than five rows, and
+    the index that a table was saved with. Rows with all responses missing count as unlabeled,
+    rows with some missing are dropped. Infinite values are missing. Columns are given as a
+    list, or as text such as ``"[y1, y2]"`` or ``"y1, y2"``.
 
     Parameters
     ----------
@@ -259,6 +282,7 @@ def read_table(
     both = [c for c in targets if c in [*chosen, *dropped, *kinds]]
     if both:
         raise ValueError(f"responses: {quoted(both)} cannot also be a predictor, group or dropped.")
+    frame = _without_copies(frame, notes)
     Y = _responses(frame, targets, name, notes)
     raw = _labeled_rows(frame[[*chosen, *kinds]], name)
     if unlabeled is not None:
@@ -311,6 +335,17 @@ def read_table(
     )
 
 
+def _without_copies(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Leave out rows that repeat others, if a column has so many values that chance cannot."""
+    columns = [frame.iloc[:, k] for k in range(frame.shape[1])]  # names may repeat
+    cells = [c.astype(str) if c.dtype.kind == "O" else c for c in columns if not _is_index(c)]
+    copies = pd.concat(cells, axis=1).duplicated()
+    if copies.any() and any(c.nunique() > len(frame) / 2 for c in cells):
+        notes.append(f"{copies.sum()} row(s) that repeat others exactly were left out.")
+        return frame[~copies]
+    return frame
+
+
 def _is_index(column: pd.Series) -> bool:
     """Whether a column without a name counts rows, as that of a table saved with its index."""
     if not str(column.name).startswith("Unnamed: ") or column.dtype.kind not in "iuf":
@@ -321,23 +356,22 @@ def _is_index(column: pd.Series) -> bool:
 
 def _labeled_rows(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the frame with an index of file and row."""
-    index = pd.MultiIndex.from_product([[name], range(1, len(frame) + 1)], names=["file", "row"])
-    return frame.set_axis(index)
+    return frame.set_axis(pd.MultiIndex.from_product([[name], frame.index], names=["file", "row"]))
 
 
 def _responses(frame: pd.DataFrame, names: list[str], name: str, notes: list[str]) -> pd.DataFrame:
     """Return responses as floats, classes as 0 and 1; raise if a cell is no number."""
-    values, wrong, classes = {}, [], []
+    values, wrong, classes, few = {}, [], [], []
+    said: dict[str, list[str]] = defaultdict(list)
     for column in names:
-        values[column], texts = _as_numbers(frame[column], "responses")
-        if not len(texts):
-            continue
-        if np.isfinite(values[column]).sum() >= NUMBERS * frame[column].notna().sum():
-            odd = f"{column!r} ({len(texts)}, such as {str(texts.iloc[0])!r})"
-            notes.append(f"Cells that are no numbers count as missing: {odd}.")
-            continue
-        del values[column]
+        found, texts = _as_numbers(frame[column], "responses", said, _mark(frame))
         n_values = frame[column].nunique()
+        if found is not None:
+            values[column] = found
+            whole = np.all(np.isnan(found) | (found == np.round(found)))
+            if whole and 2 < n_values <= min(MOST_VALUES, len(frame) / 10):
+                few.append(f"{column!r} ({n_values} values)")
+            continue
         whole = len(texts) == frame[column].notna().sum()
         if whole and n_values <= MOST_VALUES and frame[column].dtype.kind not in "mM":
             values |= _indicators(frame[column], frame, values, first=n_values == 2)
@@ -346,14 +380,13 @@ def _responses(frame: pd.DataFrame, names: list[str], name: str, notes: list[str
             wrong.append(f"{column!r} ({len(texts)} value(s) such as {str(texts.iloc[0])!r})")
     if wrong:
         raise ValueError(
-            f"responses: not numeric: {_some(wrong)}; expected numbers, or at most {MOST_VALUES} "
-            f"classes. {_CELLS}"
+            f"responses: not numeric: {_some(wrong)}; expected numbers, all in one unit, "
+            f"or at most {MOST_VALUES} classes."
         )
-    if classes:
-        notes.append(
-            f"Classes became columns of 0 and 1: {_some(classes)}; K classes show at most K - 1 "
-            "directions."
-        )
+    said["Whole numbers: {}. If these are classes, write them as text."] = few
+    text = "Classes became columns of 0 and 1: {}; K classes show at most K - 1 directions."
+    said[text] = classes
+    notes += [text.format(_some(columns)) for text, columns in said.items() if columns]
     return _labeled_rows(pd.DataFrame(values, index=frame.index), name)
 
 
@@ -370,48 +403,98 @@ def _indicators(
     return found
 
 
-def _as_numbers(content: pd.Series, argument: str) -> tuple[NDArray, pd.Series]:
-    """Return a column as floats with NaN for what is missing, and the cells that are no numbers."""
+def _mark(frame: pd.DataFrame) -> str:
+    """Return the decimal mark of the file that a table was read from."""
+    return frame.attrs.get("decimal", ".")
+
+
+def _as_numbers(
+    content: pd.Series, argument: str, said: dict[str, list[str]], mark: str
+) -> tuple[NDArray | None, pd.Series]:
+    """Return a column as floats with NaN for what is missing, and its cells that are no numbers.
+
+    The floats are None if fewer than 80% of the cells are numbers. ``said`` takes the columns that
+    a note has to name, by the text of the note.
+    """
     if content.dtype.kind == "c":
         raise ValueError(f"{argument}: {content.name!r} holds complex numbers; expected real ones.")
-    texts = content[:0]
-    if not pd.api.types.is_numeric_dtype(content.dtype) or content.dtype.kind in "mM":
-        cells = content.astype(str if content.dtype.kind in "mM" else object)
-        parsed = pd.to_numeric(cells, errors="coerce")
+    parsed, texts = content, content[:0]
+    if content.dtype.kind in "mM" and content.notna().any():
+        return None, content.dropna()
+    if content.dtype.kind in "mM":
+        content = content.astype(object)
+    if not pd.api.types.is_numeric_dtype(content.dtype):
+        parsed = pd.to_numeric(content.astype(object), errors="coerce")
+        n_cells = content.notna().sum()
+        if mark == "," or parsed.notna().sum() < n_cells:
+            written = _written(content, mark)
+            if written.notna().sum() >= max(NUMBERS * n_cells, parsed.notna().sum()):
+                parsed = written
+                shown = content[written.notna()]
+                other = pd.to_numeric(shown.astype(object), errors="coerce") != written[shown.index]
+                if other.any():
+                    cell, value = shown[other].iloc[0], written[shown.index][other].iloc[0]
+                    said["Read as numbers: {}."].append(
+                        f"{content.name!r} ({cell!r} as {value:.10g})"
+                    )
         texts = content[parsed.isna() & content.notna()]
-        content = parsed
-    values = content.to_numpy(dtype=float, na_value=np.nan)
+        if parsed.notna().sum() < NUMBERS * n_cells:
+            return None, texts
+        if len(texts):
+            said["Cells that are no numbers count as missing: {}."].append(
+                f"{content.name!r} ({len(texts)}, such as {str(texts.iloc[0])!r})"
+            )
+    values = parsed.to_numpy(dtype=float, na_value=np.nan)
     return np.where(np.isfinite(values), values, np.nan), texts
+
+
+def _written(content: pd.Series, mark: str) -> pd.Series:
+    """Return numbers from cells such as "$1,234.50", "12 %" or "3,5 kg", NaN for other cells.
+
+    All numbers of a column have one unit, the most frequent one, and one decimal mark.
+    """
+    cells = content.dropna().astype(str).str.strip().str.replace("−", "-")
+    parts = cells.str.extract(f"^{WRITTEN.pattern}\\)?$").dropna(subset="digits").fillna("")
+    if parts.empty:
+        return pd.Series(np.nan, content.index)
+    unit = parts["before"] + " " + parts["after"].str.strip(" )")
+    parts = parts[unit == unit.mode()[0]]
+    digits = parts["digits"].str.replace(r"[\s'’]", "", regex=True)
+    point, comma = digits.str.contains(".", regex=False), digits.str.contains(",", regex=False)
+    if (point & comma).any():
+        example = digits[point & comma].iloc[0]
+        mark = max(".,", key=example.rfind)
+    elif point.any() or comma.any():
+        only = "," if comma.any() else "."
+        other = "." if only == "," else ","
+        grouped = digits.str.fullmatch(rf"\d{{1,3}}(\{only}\d{{3}})*")
+        twice = (digits.str.count(rf"\{only}") > 1).any()
+        mark = other if grouped.all() and (twice or only != mark) else only
+    digits = digits.str.replace("," if mark == "." else ".", "").str.replace(mark, ".")
+    numbers = pd.to_numeric(digits, errors="coerce")
+    negative = parts[["open", "sign", "inner"]].isin(["(", "-"]).any(axis=1)
+    return numbers.mask(negative, -numbers).reindex(content.index)
 
 
 def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Return predictors as floats; text becomes columns of 0 and 1, or is left out."""
     values: dict[str, NDArray] = {}
-    numbers, indicators, same, out = [], [], [], []
+    said: dict[str, list[str]] = defaultdict(list)
     for column in raw:
-        found, texts = _as_numbers(raw[column], "predictors")
+        found, texts = _as_numbers(raw[column], "predictors", said, _mark(raw))
         n_values = raw[column].nunique()
-        if not len(texts):
+        if found is not None:
             values[column] = found
-        elif np.isfinite(found).sum() >= NUMBERS * raw[column].notna().sum():
-            values[column] = found
-            numbers.append(f"{column!r} ({len(texts)}, such as {str(texts.iloc[0])!r})")
         elif n_values == 1:
-            same.append(column)
+            said["Left out, as the text is the same in all rows: {}."].append(repr(str(column)))
         elif n_values <= MOST_VALUES and raw[column].dtype.kind not in "mM":
             values |= _indicators(raw[column], raw, values, first=True)
-            indicators.append(f"{column!r} ({n_values} values)")
+            text = "Text became columns of 0 and 1, one for each value but the commonest: {}."
+            said[text].append(f"{column!r} ({n_values} values)")
         else:
-            out.append(f"{column!r} ({n_values} values such as {str(texts.iloc[0])!r})")
-    for names, text in (
-        (numbers, "Cells that are no numbers count as missing: {}."),
-        (indicators, "Text became columns of 0 and 1, one for each value but the commonest: {}."),
-        (out, f"Text or dates with many values were left out: {{}}. {_CELLS}"),
-    ):
-        if names:
-            notes.append(text.format(_some(names)))
-    if same:
-        notes.append(f"Left out, as the text is the same in all rows: {quoted(same)}.")
+            example = f"{column!r} ({n_values} values such as {str(texts.iloc[0])!r})"
+            said["Text or dates with many values were left out: {}."].append(example)
+    notes += [text.format(_some(columns)) for text, columns in said.items()]
     return pd.DataFrame(values, index=raw.index)
 
 
@@ -486,10 +569,23 @@ def _varying(
 
 
 def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame, str, list[str]]:
+    """Return a table whose index counts its rows from 1, without empty rows and totals."""
+    name = argument
+    notes: list[str] = []
     if isinstance(data, pd.DataFrame):
-        return data.rename(columns=str), argument, []
-    frame, notes = read_frame(data, argument)
-    return frame, Path(data).name, notes
+        frame = data.rename(columns=str)
+    else:
+        frame, notes = read_frame(data, argument)
+        name = Path(data).name
+    frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1))
+    frame = frame.dropna(how="all")
+    last = frame.iloc[-2:].select_dtypes(exclude="number").astype(str)
+    is_total = last.apply(lambda cells: cells.str.strip(" :").str.lower().isin(TOTALS)).any(axis=1)
+    if is_total.any():
+        rows = ", ".join(map(str, last.index[is_total]))
+        notes.append(f"Left out, as it sums up the others: row {rows} of {name}.")
+        frame = frame.drop(index=last.index[is_total])
+    return frame, name, notes
 
 
 def _names(value: str | Sequence[str] | None, frame: pd.DataFrame, argument: str) -> list[str]:

@@ -30,7 +30,7 @@ __all__ = [
     "explained_by_others",
 ]
 
-METHODS = ("SteinSDR", "ridge", "kernel ridge", "PLS", "SIR")
+METHODS = ("SteinSDR", "ridge", "kernel ridge", "PLS", "SIR", "random forest")
 FEW_VALUES = 10  # distinct values up to which a column counts as discrete
 LARGE_SHARE = 0.2  # share of the rows that one value may hold
 COLLINEAR = 0.95  # share of a column's variance that the others may explain
@@ -407,7 +407,17 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
     for remark in ("few values", "one value often", "heavy", "collinear", "counter"):
         names = predictors.index[predictors["remarks"].str.contains(remark)]
         key = remark.replace(" ", "_")
-        facts |= {key: quoted(names), f"n_{key}": len(names)}
+        facts[key] = quoted(names)
+    Y = table.Y.to_numpy()
+    squares = np.square(Y - Y.mean(axis=0))
+    shares = squares.max(axis=0) / squares.sum(axis=0)
+    widest = int(shares.argmax())
+    facts |= {
+        "share_of_one": float(shares[widest]),
+        "one_row": table.Y.index[squares[:, widest].argmax()][1],
+        "its_response": repr(str(table.Y.columns[widest])),
+        "its_value": float(Y[squares[:, widest].argmax(), widest]),
+    }
     return facts
 
 
@@ -452,7 +462,8 @@ def _prediction_facts(comparison: Comparison) -> dict[str, Any]:
         "gain": gain,
         "gain_error": noise,
         "rival": rival,
-        "rival_predicts": best > max(CLEAR * rest, PREDICTS),
+        "rival_error": rest,
+        "n_rivals": len(METHODS) - 1,
         "r2_reduced": overall["SteinSDR"],
         "r2_rival": overall[rival],
         "share_reduced": _share(overall["SteinSDR"]),
@@ -466,7 +477,7 @@ def _prediction_facts(comparison: Comparison) -> dict[str, Any]:
 
 def _stability_facts(analysis: Analysis) -> dict[str, Any]:
     loadings = analysis.loadings()
-    dense = ~analysis.predictors["remarks"].str.contains("values|often")
+    dense = ~analysis.predictors["remarks"].str.contains("values|often|collinear")
     clear = loadings[loadings["clear"]]["loading"].abs().groupby("predictor").max()
     largest = clear[dense.reindex(clear.index)].nlargest(3).index
     stability = analysis.stability

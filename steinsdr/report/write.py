@@ -41,8 +41,9 @@ MOST_NAMES = 30  # names that fit beside a figure
 MOST_RESPONSES, MOST_DIRECTIONS = 4, 3  # panels that fit into one
 MOST_POINTS = 2_000  # of a scatter plot
 MOST_LINES = 100  # of a table on the page
-COLORS = (*(METHOD_COLORS[name] for name in ("TRE-sup", "SIR", "NN-full", "csOPG")), "black")
-MARKERS = "oDs^x"
+NAMED = ("TRE-sup", "SIR", "NN-full", "csOPG", "KSIR", "MLP")  # whose colors the methods take
+COLORS = [METHOD_COLORS[name] for name in NAMED]
+MARKERS = "oDs^xv"
 
 
 def _shortened(name: object, most: int = 28) -> str:
@@ -132,10 +133,10 @@ def plot_comparison(analysis: Analysis) -> Figure:
     best = comparison.r2["SteinSDR"].sort_values(ascending=False, kind="stable").index
     shown = comparison.r2.loc[best[:MOST_NAMES], list(METHODS)].to_numpy()
     values = np.vstack([comparison.mean_r2[list(METHODS)], shown])
-    figure, ax = plt.subplots(figsize=(7.5, 0.34 * len(values) + 1.7))
+    figure, ax = plt.subplots(figsize=(7.5, 0.4 * len(values) + 1.9))
     rows = np.arange(len(values))
     for k, (name, color, marker) in enumerate(zip(METHODS, COLORS, MARKERS, strict=True)):
-        y = rows + 0.12 * (k - 2)  # a little apart, so that equal values stay visible
+        y = rows + 0.12 * (k - 2.5)  # a little apart, so that equal values stay visible
         # A method that fails badly must not squeeze the others into a line.
         ax.scatter(
             np.maximum(values[:, k], -0.5), y, 30, color, marker=marker, label=name, zorder=3
@@ -144,7 +145,7 @@ def plot_comparison(analysis: Analysis) -> Figure:
     ax.axhline(0.5, color="0.6", lw=0.8, ls=":")
     ax.set_yticks(rows, ["ALL RESPONSES", *(_shortened(name) for name in best[:MOST_NAMES])])
     ax.set(xlabel="held-out R² (0: the mean)", ylim=(len(values) - 0.5, -0.5))
-    figure.legend(loc="outside upper center", ncols=len(METHODS), frameon=False, fontsize="small")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize="small")
     return figure
 
 
