@@ -81,7 +81,10 @@ class RFM(DirectionTransformer):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": DirectionTransformer._parameter_constraints["n_components"],
+        **{
+            key: DirectionTransformer._parameter_constraints[key]
+            for key in ("n_components", "rank")
+        },
         "steps": [Interval(numbers.Integral, 1, None, closed="left")],
         "max_centers": [Interval(numbers.Integral, 2, None, closed="left")],
     }
