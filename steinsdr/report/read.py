@@ -202,11 +202,11 @@ def read_table(
 
     Every choice is noted. Predictors of text become columns of 0 and 1 if they have at most ten
     values, and are left out otherwise. Responses of text with at most ten values are classes: each
-    becomes a column of 0 and 1, or of two classes the rarer one. Left out are also dates, constant
-    columns, columns that are the same but for fewer than five rows, and the index that a table was
-    saved with. Rows with all responses missing count as unlabeled, rows with some missing are
-    dropped. Infinite values are missing. Columns are given as a list, or as text such as
-    ``"[y1, y2]"`` or ``"y1, y2"``.
+    becomes a column of 0 and 1, or of two classes the rarer one. These columns are left out, too:
+    dates, constant columns, columns that are the same but for fewer than five rows, and the index
+    that was saved with a table. Rows with all responses missing count as unlabeled, and rows with
+    some missing are dropped. Infinite values count as missing. Columns are given as a list, or as
+    text such as ``"[y1, y2]"`` or ``"y1, y2"``.
 
     Parameters
     ----------
@@ -221,8 +221,8 @@ def read_table(
     group : str, optional
         A column of categories. Directions are then those within its groups.
     missing : {"impute", "drop"}
-        Gaps of predictors are filled inside the fit by the column's median, and columns with more
-        gaps than values left out; or rows with gaps are dropped.
+        "impute" fills gaps of predictors inside the fit by the column's median, and leaves out
+        columns with more gaps than values. "drop" drops the rows with gaps.
     unlabeled : path or DataFrame, optional
         Further rows with the same predictors and no responses.
 

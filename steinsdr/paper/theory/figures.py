@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.container import ErrorbarContainer
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
-__all__ = ["label_log_axis", "plot_rates"]
+__all__ = ["label_lines", "label_log_axis", "plot_rates"]
 
 
 def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
@@ -32,6 +33,20 @@ def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
     )
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def label_lines(ax: Axes, form: str = "{}") -> None:
+    """Write the name of each line at its right end, in its color, in place of the legend.
+
+    ``form`` is a format that takes the name of the line.
+    """
+    for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
+        line = handle[0] if isinstance(handle, ErrorbarContainer) else handle
+        end = line.get_xdata()[-1], line.get_ydata()[-1]
+        style = {"va": "center", "color": line.get_color(), "annotation_clip": False}
+        ax.annotate(form.format(name), end, (7, 0), textcoords="offset points", **style)
+    if legend := ax.get_legend():
+        legend.remove()
 
 
 def plot_rates(
