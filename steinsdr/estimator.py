@@ -680,7 +680,8 @@ class SteinSDR(DirectionTransformer):
         --------
         >>> from steinsdr.simulation import simulate
         >>> data = simulate("isotropic", n=300, p=10)
-        >>> print(SteinSDR(random_state=0).fit(data.X, data.Y).summary().splitlines()[0])
+        >>> sdr = SteinSDR(random_state=0).fit(data.X, data.Y)
+        >>> print(sdr.summary().splitlines()[0])
         SteinSDR: 3 direction(s) of 10 columns from 300 labeled rows
         """
         check_is_fitted(self, "components_")

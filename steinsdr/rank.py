@@ -307,8 +307,9 @@ class AdaptiveRank(BaseEstimator):
     --------
     >>> rng = np.random.default_rng(0)
     >>> S, Y = rng.standard_normal((300, 5)), rng.standard_normal((300, 4))
+    >>> given = {"scores": S, "Y": Y, "rng": rng}
     >>> for X in (S, np.exp(2 * S)):
-    ...     print(AdaptiveRank().select(S.T @ Y / 300, scores=S, Y=Y, X=X, rng=rng).method)
+    ...     print(AdaptiveRank().select(S.T @ Y / 300, X=X, **given).method)
     permutation
     energy
     """

@@ -235,7 +235,8 @@ def read_table(
 
     Examples
     --------
-    >>> frame = pd.DataFrame(np.random.default_rng(0).standard_normal((40, 3)), columns=list("abc"))
+    >>> numbers = np.random.default_rng(0).standard_normal((40, 3))
+    >>> frame = pd.DataFrame(numbers, columns=["a", "b", "c"])
     >>> frame.loc[30:, "c"] = np.nan
     >>> table = read_table(frame, "c")
     >>> table.X.shape, table.Y.shape, table.X_unlabeled.shape

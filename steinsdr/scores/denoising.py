@@ -84,7 +84,8 @@ class DenoisingScore(BaseEstimator):
     Examples
     --------
     >>> X = np.random.default_rng(0).standard_normal((200, 2))
-    >>> first, second = (DenoisingScore(epochs=2, random_state=0).fit(X) for _ in range(2))
+    >>> first = DenoisingScore(epochs=2, random_state=0).fit(X)
+    >>> second = DenoisingScore(epochs=2, random_state=0).fit(X)
     >>> bool((first.evaluate(X) == second.evaluate(X)).all())
     True
     """

@@ -470,7 +470,8 @@ class TikhonovScoreCV(BaseEstimator):
     --------
     >>> X = np.random.default_rng(0).standard_normal((300, 3))
     >>> score = TikhonovScoreCV().fit(X)
-    >>> bool(score.objective_.min() == score.objective_[score.lams_ == score.lam_][0])
+    >>> at_choice = score.objective_[score.lams_ == score.lam_][0]
+    >>> bool(at_choice == score.objective_.min())
     True
     """
 
