@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.container import ErrorbarContainer
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
@@ -36,15 +35,15 @@ def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
 
 
 def label_lines(ax: Axes, form: str = "{}") -> None:
-    """Write the name of each line at its right end, in its color, in place of the legend.
+    """Write the name of each line with error bars at its right end, in place of the legend.
 
     ``form`` is a format that takes the name of the line.
     """
-    for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
-        line = handle[0] if isinstance(handle, ErrorbarContainer) else handle
+    for bars in ax.containers:
+        line: Any = bars[0]
         end = line.get_xdata()[-1], line.get_ydata()[-1]
         style = {"va": "center", "color": line.get_color(), "annotation_clip": False}
-        ax.annotate(form.format(name), end, (7, 0), textcoords="offset points", **style)
+        ax.annotate(form.format(bars.get_label()), end, (7, 0), textcoords="offset points", **style)
     if legend := ax.get_legend():
         legend.remove()
 
