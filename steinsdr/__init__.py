@@ -1,9 +1,10 @@
 """Sufficient dimension reduction via the generalized Stein's lemma.
 
-``SteinSDR`` estimates the central subspace of y = F(B'x) + noise from the cross-moment of an
-estimated score of x and the response. The modules follow the data: :mod:`steinsdr.simulation`
-draws it, :mod:`steinsdr.scores` estimates the score, :mod:`steinsdr.moments` the cross-moment,
-:mod:`steinsdr.subspace` and :mod:`steinsdr.rank` the subspace and its dimension.
+Responses depend on covariates x through a few indices, y = F(B'x) + noise. The class ``SteinSDR``
+estimates the central subspace, which is the span of B, from the mean product of responses and
+estimated scores of x. Each step has a module: :mod:`steinsdr.simulation` draws data,
+:mod:`steinsdr.scores` estimates the score, :mod:`steinsdr.moments` forms the mean product, and
+:mod:`steinsdr.subspace` and :mod:`steinsdr.rank` find the subspace and its dimension.
 """
 
 __version__ = "0.4.0"

@@ -74,84 +74,89 @@ class SteinSDR(DirectionTransformer):
     r"""Sufficient dimension reduction via the generalized Stein's lemma.
 
     For :math:`y = \mathcal F(B^\top x) + \varepsilon` with responses in :math:`\mathbb R^q` and
-    the score :math:`s = -\nabla \log p` of x, the moment :math:`M = E\{s(x) y^\top\}` has columns
-    in the span of B (Lemma 1), and so has, for every weight w and every fit :math:`\hat f`,
+    the score :math:`s = -\nabla \log p` of x, where p is the density of x, the moment
+    :math:`M = E\{s(x) y^\top\}` has columns in the span of B (Lemma 1). So has, for every weight w
+    and every fit :math:`\hat f` of the mean response f,
 
     .. math:: M_w = E\{w \nabla \hat f^\top\} + E[\{w s - \nabla w\}\{y - \hat f(x)\}^\top]
-        = E\{w \nabla f(B^\top x)^\top\}.
+        = E\{w \nabla f(x)^\top\}.
 
-    The estimate is the span of the top left singular vectors of the sample moment. The defaults use
-    a fit and the most efficient weights. The paper's estimator is
+    The estimate is the span of the leading left singular vectors of the sample moment. The defaults
+    use a fit and the most efficient weights. The paper's estimator, with w = 1 and no fit, is
     :meth:`SteinSDR.paper`.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Dimension r. "auto" selects it with ``rank``. Without weights at most min(p, q) directions
-        are identifiable.
+        Number of directions, the dimension r of the subspace. "auto" selects it with ``rank``.
+        Without weights at most min(p, q) directions can be found.
     score_estimator : {"tikhonov", "denoising"} or object, default="tikhonov"
-        Score estimator, or any object with ``fit(X)`` and ``evaluate(X)``, for example
-        ``TikhonovScore(lam=1e-5)``; it is cloned, not modified. By name, the Tikhonov score has
-        :math:`\lambda = 10^{-2}/p`, times :math:`(p/n)^2` with fewer rows than columns, or the
-        paper's 1e-4 with the paper's moment. As the columns are
-        scaled before, a parameter ``standardize`` of the estimator is set to False.
+        Score estimator: a name, or any object with ``fit(X)`` and ``evaluate(X)``, for example
+        ``TikhonovScore(lam=1e-5)``, which is cloned and not modified. With the name "tikhonov",
+        :class:`steinsdr.scores.TikhonovScore` has :math:`\lambda = 10^{-2}/p`, multiplied by
+        :math:`(p/n)^2` if there are fewer rows than columns. With the paper's moment it has the
+        paper's 1e-4. The columns are scaled before, so a parameter ``standardize`` of the estimator
+        is set to False.
     config : {"auto", "sup", "split", "full"}, default="auto"
-        Where the score is learned: labeled rows, unlabeled rows, or both. The moment always uses
-        the labeled rows. "auto" is "full" if there are unlabeled rows and the tails are heavy, and
-        else "sup"; ``config_`` and ``config_reason_`` say which, and why.
+        Rows from which the score is learned: the labeled ones ("sup"), the unlabeled ones
+        ("split") or both ("full"). The moment always uses the labeled rows. "auto" is "full" if
+        there are unlabeled rows and the tails are heavy, and "sup" otherwise. The attributes
+        ``config_`` and ``config_reason_`` say which was taken, and why.
     augment : {"auto", "ridge", "kernel"}, regressor or None, default="auto"
-        The fit :math:`\hat f`: ridge regression with a penalty per response by leave-one-out,
-        kernel ridge regression (:class:`steinsdr.link.KernelLink`), a regressor with a method
-        ``gradient`` or else numerical gradients, or none. "auto" is ridge unless the kernel fit
-        predicts left-out rows clearly better (:func:`steinsdr.link.fit_link`).
+        The fit :math:`\hat f` of the responses. "ridge" is ridge regression, with a penalty that is
+        chosen for each response by leave-one-out. "kernel" is kernel ridge regression
+        (:class:`steinsdr.link.KernelLink`). A regressor is cloned; if it has no method
+        ``gradient``, gradients are numerical. None is no fit. "auto" is "ridge" unless the kernel
+        fit predicts left-out rows clearly better (:func:`steinsdr.link.fit_link`).
     weights : {"auto", "efficient", "fourier"}, callable or None, default="auto"
-        Weights w. "auto" is "efficient" from two labeled rows a column on, and None with fewer,
-        where the first pass is too inaccurate. "efficient": the gradients of a fit of the
-        responses on the indices of a first pass (:class:`steinsdr.moments.EfficientMoment`).
-        "fourier": 1, :math:`t_j` and waves of the indices
-        (:func:`steinsdr.moments.fourier_weights`). A callable maps X (n, p) to values (n, m) and
-        gradients (n, p, m); it needs the raw columns, hence no principal components (``pca``).
-        None is w = 1.
+        Weights w. "efficient" takes the gradients of a fit of the responses on the indices of a
+        first pass (:class:`steinsdr.moments.EfficientMoment`). "fourier" takes 1, the indices
+        :math:`t_j` and waves of them (:func:`steinsdr.moments.fourier_weights`). A callable maps X
+        (n, p) to values (n, m) and gradients (n, p, m). It needs the raw columns, so it excludes
+        principal components (``pca``). None is w = 1. "auto" is "efficient" if there are at least
+        two labeled rows a column, and None otherwise, because the first pass is then too
+        inaccurate.
     scale : {"auto", "robust", "sd"}, default="auto"
-        Units of the columns, in which the singular vectors are taken: interquartile range,
-        standard deviation, or the former if tails are heavy. With ``augment=None, weights=None,
-        scale="sd"`` the units are those of the score alone, and the singular vectors those of the
-        raw columns, as in the paper.
+        Units of the columns, in which the singular vectors are taken: the interquartile range
+        ("robust") or the standard deviation ("sd"). "auto" is "robust" if tails are heavy, and "sd"
+        otherwise. With ``augment=None, weights=None, scale="sd"`` only the score uses these units,
+        and the singular vectors are those of the raw columns, as in the paper.
     center : bool, default=True
         Center the responses. The lemma holds either way; the paper does not center.
     pca : None, "auto" or int, default="auto"
-        Leading principal components of all rows to which x is reduced first, not whitened. "auto"
-        does so if the columns are strongly correlated
-        (:func:`steinsdr.subspace.learn_coordinates`).
+        Number of leading principal components to which x is reduced first. They are not whitened.
+        "auto" reduces x if the columns are strongly correlated, and chooses the number
+        (:func:`steinsdr.subspace.learn_coordinates`). None does not reduce x.
     separate : bool or "auto", default="auto"
-        With ``groups``: a score for each group rather than one shape for all. "auto" does so if
-        the smallest group has 20 rows a column.
+        Whether each group of ``groups`` has a score of its own. Otherwise the scores of all groups
+        have one shape. "auto" is True if the smallest group has at least 20 rows a column.
     rank : {"sequential", "adaptive"} or object, default="sequential"
         Rank rule for ``n_components="auto"``: the sequential test
-        (:class:`steinsdr.rank.SequentialRank`), Algorithm 2, or an object such as
-        ``HardThreshold(0.3)``.
+        (:class:`steinsdr.rank.SequentialRank`), the paper's Algorithm 2
+        (:class:`steinsdr.rank.AdaptiveRank`), or an object such as ``HardThreshold(0.3)``.
     max_rows : int, default=5_000
-        Rows from which units, score and fits are learned; of more rows a random subset. The moment
-        is a mean over all rows, in chunks, so that the cost is linear in n. On three normal designs
-        of 200,000 x 10 a subset of 10,000 rows took up to three times as long as 5,000 and nearly
-        three times the memory, for a distance 6 to 13 percent smaller.
+        Largest number of rows from which units, score and fits are learned. If there are more, a
+        random subset is taken. The moment is a mean over all rows, formed in chunks, so that the
+        cost is linear in n. On three normal designs of 200,000 x 10 a subset of 10,000 rows took up
+        to three times as long as 5,000 and nearly three times the memory. The distance to the truth
+        was 6 to 13 percent smaller.
     random_state : int, RandomState or None, default=None
         Seed of the subsets of rows, of the rank rule's draws, and of a score given by name.
 
     Attributes
     ----------
     components_ : ndarray of shape (r, p)
-        Orthonormal rows that span the estimated central subspace, in the raw scale of X.
+        Orthonormal rows that span the estimated central subspace, in the units of X.
     singular_values_ : ndarray of shape (k,)
         Singular values of the moment.
     cross_moment_ : ndarray of shape (p', k)
         The moment, in the coordinates ``coordinates_``.
     scores_ : ndarray of shape (m, p')
-        :math:`\hat s(x_i)` at the labeled rows, or at the subset of ``max_rows``.
+        Estimated scores :math:`\hat s(x_i)` at the labeled rows, or at the subset of ``max_rows``.
     score_estimator_, link_ : object
-        The fitted score estimator and the fit :math:`\hat f` (None without).
+        The fitted score estimator, and the fit :math:`\hat f`, which is None if there is no fit.
     coordinates_ : Coordinates or None
-        Units and components; None for the paper's moment.
+        Units of the columns and principal components; None for the paper's moment.
     loadings_, loading_errors_ : ndarray of shape (p, r), or None
         Directions in the units of the columns, orthonormal, and their standard errors
         (:class:`steinsdr.moments.RidgeTerms` with a ridge fit, else
@@ -160,11 +165,11 @@ class SteinSDR(DirectionTransformer):
         Root mean square of the distance between the estimated and the true subspace, predicted
         from the standard errors.
     n_rows_ : int
-        Labeled rows.
+        Number of labeled rows.
     config_, config_reason_ : str
-        Where the score was learned, and why.
+        Rows from which the score was learned, and why.
     n_components_ : int
-        Dimension used.
+        Number of directions.
     rank_ : RankSelection or None
         How the dimension was selected; None if ``n_components`` is an integer.
     n_features_in_, feature_names_in_
@@ -172,12 +177,13 @@ class SteinSDR(DirectionTransformer):
 
     Notes
     -----
-    Covariates must be continuous; a categorical one goes into ``groups``. Without weights the
-    method uses the mean gradient of every link alone, so that a link that is even in a symmetric
-    index is invisible and q responses show at most q directions. The default finds such links if
-    the kernel fit does, which takes several rows a column. Responses in different units should be
-    standardized first, because singular values weigh them. With skewed columns "auto" can keep too
-    many directions, as in the book's benchmark; prediction on held-out rows can check the number.
+    Covariates must be continuous. A categorical one goes into ``groups``. Without weights the
+    method uses only the mean gradient of each link. A link that is even in a symmetric index, such
+    as its square, is then invisible, and q responses show at most q directions. The default finds
+    such links if the kernel fit does, which takes several rows a column. Responses in different
+    units should be standardized first, because responses with large units dominate the singular
+    values. With skewed columns "auto" can keep too many directions, as in the book's benchmark.
+    Prediction on held-out rows can check the number.
 
     Examples
     --------
@@ -248,10 +254,10 @@ class SteinSDR(DirectionTransformer):
 
     @classmethod
     def paper(cls, n_components: int | Literal["auto"] = "auto", **settings: Any) -> Self:
-        """Return the paper's estimator, TRE-sup with Algorithm 2, with other ``settings``.
+        """Return the paper's estimator: the kernel score of the labeled rows, and Algorithm 2.
 
-        It is ``SteinSDR(augment=None, weights=None, scale="sd", center=False, pca=None,
-        config="sup", rank="adaptive")``.
+        Without other ``settings`` it is ``SteinSDR(augment=None, weights=None, scale="sd",
+        center=False, pca=None, config="sup", rank="adaptive")``.
 
         Examples
         --------
@@ -272,20 +278,20 @@ class SteinSDR(DirectionTransformer):
         Parameters
         ----------
         X : array-like or Dask collection of shape (n, p)
-            Covariates. A Dask array or data frame is processed block by block where it lies, with
-            the result of the same rows in memory.
+            Covariates. A Dask array or data frame is processed block by block on the workers that
+            hold the blocks. The result is that of the same rows in memory.
         y : array-like or Dask collection of shape (n,) or (n, q)
-            Responses Y; one of them at least must vary. Rows that are all NaN count as unlabeled.
+            Responses Y, of which at least one must vary. Rows that are all NaN count as unlabeled.
         X_unlabeled : array-like of shape (n_u, p), optional
-            Further covariates without responses; with ``config="sup"`` they take no part. The
-            earlier steps of a pipeline do not see them unless it was told so (``transform_input``
-            of ``Pipeline``); rows of NaN in ``y`` need no such setting.
+            Further covariates without responses. They are not used with ``config="sup"``. In a
+            pipeline the earlier steps do not transform them unless the argument ``transform_input``
+            of ``Pipeline`` names them. Rows of NaN in ``y`` need no such setting.
         groups : array-like of shape (n,), optional
             A categorical covariate, numbers or text. The directions are those of the partial
-            central subspace: y depends on x, given the group g, through the same
-            :math:`B^\top x` in all groups. x and y are centered within groups, and the score is
-            that of x given g: one shape for all groups, which differ in their means, or
-            ``separate`` ones. Not with ``X_unlabeled``.
+            central subspace: within each group y depends on x through the same :math:`B^\top x`.
+            x and y are centered within groups, and the score is that of x given the group. The
+            groups share one shape of the score unless ``separate`` says otherwise. ``groups``
+            cannot be combined with ``X_unlabeled``.
         """
         self._validate_params()
         self.__dict__.pop("_pieces", None)
@@ -336,9 +342,9 @@ class SteinSDR(DirectionTransformer):
         The paper's moment has no such method, because its score is learned from all rows, and
         neither has ``config="split"`` or ``"full"``, because the pieces are labeled.
 
-        Until ``max_rows`` rows have come each call fits them anew. From then on units, score, fits
-        and rank stay as they are, and only the moment and with it the directions go on, at a cost
-        that is linear in the new rows.
+        Until ``max_rows`` rows have come, each call fits all of them anew. From then on units,
+        score, fits and rank stay as they are. Only the moment, and with it the directions, changes,
+        at a cost that is linear in the new rows.
 
         Parameters
         ----------
@@ -674,7 +680,8 @@ class SteinSDR(DirectionTransformer):
         --------
         >>> from steinsdr.simulation import simulate
         >>> data = simulate("isotropic", n=300, p=10)
-        >>> print(SteinSDR(random_state=0).fit(data.X, data.Y).summary().splitlines()[0])
+        >>> sdr = SteinSDR(random_state=0).fit(data.X, data.Y)
+        >>> print(sdr.summary().splitlines()[0])
         SteinSDR: 3 direction(s) of 10 columns from 300 labeled rows
         """
         check_is_fitted(self, "components_")

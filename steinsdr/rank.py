@@ -245,8 +245,8 @@ def permutation_null(
 class HardThreshold(BaseEstimator):
     r"""Algorithm 1: the number of singular values of :math:`\hat M` above :math:`\tau`.
 
-    With :math:`\tau = C/2`, C a lower bound of :math:`\sigma_r(M)`, it finds the rank with
-    probability tending to one (Theorem 3). C is rarely known outside a simulation.
+    With :math:`\tau = C/2`, where C is a lower bound of :math:`\sigma_r(M)`, it finds the rank with
+    probability tending to one (Theorem 3). Outside a simulation C is rarely known.
 
     Parameters
     ----------
@@ -278,18 +278,19 @@ class HardThreshold(BaseEstimator):
 class AdaptiveRank(BaseEstimator):
     r"""Algorithm 2: permutation test under light tails of x, energy share under heavy ones.
 
-    The test keeps the leading singular values of :math:`\hat M` that exceed a quantile of their
-    permutation null.
+    The permutation test keeps the leading singular values of :math:`\hat M` that exceed a quantile
+    of their values after permutations of the responses. The energy rule keeps as many as have a
+    given share of the sum of squares.
 
     Parameters
     ----------
     max_rank : int, default=10
-        Largest candidate :math:`r_{\max}`. The energy rule depends on it. (The paper says 7; its
-        Table 2 has errors that only 10 can produce.)
+        Largest possible rank :math:`r_{\max}`. The energy rule depends on it. The paper says 7, but
+        its Table 2 has errors that only 10 can produce.
     energy : float, default=0.95
         Energy share :math:`\eta`.
     quantile : float, default=0.90
-        Null quantile :math:`\alpha` that the k-th singular value must exceed.
+        Quantile :math:`\alpha` of the permuted values that the k-th singular value must exceed.
     n_permutations : int, default=200
         Number m of permutations.
     skewness, kurtosis : float
@@ -306,8 +307,9 @@ class AdaptiveRank(BaseEstimator):
     --------
     >>> rng = np.random.default_rng(0)
     >>> S, Y = rng.standard_normal((300, 5)), rng.standard_normal((300, 4))
+    >>> given = {"scores": S, "Y": Y, "rng": rng}
     >>> for X in (S, np.exp(2 * S)):
-    ...     print(AdaptiveRank().select(S.T @ Y / 300, scores=S, Y=Y, X=X, rng=rng).method)
+    ...     print(AdaptiveRank().select(S.T @ Y / 300, X=X, **given).method)
     permutation
     energy
     """
@@ -368,32 +370,34 @@ class SequentialRank(BaseEstimator):
     r"""Sequential test for the rank of :math:`M = E\{s(x) y^\top\}`, with a p-value for each step.
 
     Step k tests that k - 1 directions are enough. It projects the k - 1 leading singular vectors
-    off scores and responses, and takes from both what piecewise linear functions of the k - 1
-    indices explain, because a biased score shows nonlinear links of a found index as further
+    off scores and responses. It also subtracts from both what piecewise linear functions of the
+    k - 1 indices explain, because a biased score shows nonlinear links of a found index as further
     directions. With the remainders P and Q the statistics are the largest singular value of
-    :math:`P^\top Q` and its largest column norm in units of the null. Their null flips the signs of
-    the rows of Q: then :math:`M = 0` is the hypothesis, not independence, and a large row of scores
-    keeps its own response. The smaller of the two p-values is calibrated on the same flips. The
-    rank is the number of steps before the first whose p-value exceeds the level.
+    :math:`P^\top Q` and its largest column norm. They are compared with their values after random
+    flips of the signs of the rows of Q. Flips keep each row of scores with its own response, so the
+    hypothesis is :math:`M = 0` and not independence. The smaller of the two p-values is calibrated
+    on the same flips. The rank is the number of steps before the first whose p-value exceeds the
+    level.
 
     Parameters
     ----------
     level : float, default=0.05
-        Nominal level of each step. Under stated conditions it bounds, in the limit, the probability
-        of too large a rank (the book's chapter on the theory of the new estimator).
+        Nominal level of each step. Under conditions it bounds, in the limit, the probability of too
+        large a rank. The book's chapter on the theory of the new estimator states them.
     n_flips : int, default=199
-        Draws of signs.
+        Number of random flips of the signs.
     max_rank : int, default=10
-        Largest candidate.
+        Largest possible rank.
 
     Notes
     -----
-    Responses are clipped at 8 robust standard deviations from their medians, so that one row of
-    heavy tails cannot decide, and a response that a ridge regression predicts more than twice as
-    badly as the median response counts less. The test detects mean gradients. A link that is even
-    in a symmetric index has none. With such links and few columns it is conservative. Noise that is
-    skewed with a spread that depends on x may pass for signal. The two constants were chosen on
-    isotropic and log-normal designs of the paper's Table 2, and confirmed on its other two laws.
+    Responses are clipped at 8 robust standard deviations from their medians, so that one extreme
+    row cannot decide. A response that a ridge regression predicts more than twice as badly as the
+    median response counts less. These two constants were chosen on isotropic and log-normal designs
+    of the paper's Table 2, and confirmed on its other two distributions. The test detects mean
+    gradients. A link that is even in a symmetric index has none, and with such links and few
+    columns the test is conservative. Noise may pass for signal if it is skewed and its spread
+    depends on x.
 
     Examples
     --------
@@ -429,7 +433,7 @@ class SequentialRank(BaseEstimator):
         Parameters
         ----------
         cross_moment : array-like of shape (p, q)
-            Not used but for its shape: the test forms a moment of its own.
+            Only its shape is used, because the test forms a moment of its own.
         scores, X : array-like of shape (n, p)
             Scores and points, in the same comparable units.
         Y : array-like of shape (n, q)

@@ -65,13 +65,14 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int, default=4
-        Number of directions, at most the number of columns. A reduction that is given has its own.
+        Number of directions, at most the number of columns. A given ``reduction`` has a number of
+        its own.
     reduction : transformer, None or list of them, default=None
-        None is the reduction above. Any transformer of X given y will do, for example a
-        pipeline or ``SteinSDR("auto")``; it is cloned. Of a list the first counts, unless another
-        has a smaller cross-validated error by more than the standard error of the difference.
+        None is the reduction above. Otherwise any transformer of X given y, for example a pipeline
+        or ``SteinSDR("auto")``, which is cloned. Of a list the first is taken, unless another has a
+        cross-validated error that is smaller by more than the standard error of the difference.
     cv : int or splitter, default=5
-        Folds that choose from a list.
+        Folds of the cross-validation that chooses from a list.
 
     Attributes
     ----------
@@ -86,8 +87,8 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Notes
     -----
     Responses are standardized before the reduction, so that units do not weigh them. Columns that
-    do not vary are left out. A few directions can not hold what many responses need: with more
-    than four responses that share little, ridge regression on all columns predicts better.
+    do not vary are left out. A few directions cannot hold what many responses need. With more than
+    four responses that share little, ridge regression on all columns predicts better.
 
     Examples
     --------
@@ -271,14 +272,14 @@ def _held_out_errors(reduction: Any, Z: NDArray, Y: NDArray, folds: list[Any]) -
 class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit and score a regressor on the rows whose responses are not all NaN.
 
-    :class:`steinsdr.SteinSDR` learns its score from unlabeled rows too; the regressor after it
-    must not see them. With this wrapper, and its ``score``, ``cross_val_score`` runs on data where
-    most rows of Y are NaN.
+    In a pipeline :class:`steinsdr.SteinSDR` can learn its score from unlabeled rows too, but the
+    regressor after it must not see them. This wrapper hides them from the regressor. Its ``score``
+    leaves them out as well, so that ``cross_val_score`` runs on data where most rows of Y are NaN.
 
     Parameters
     ----------
     estimator : regressor, default=None
-        None is ``LinearRegression()``.
+        The regressor, which is cloned. None is ``LinearRegression()``.
 
     Examples
     --------

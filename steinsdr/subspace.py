@@ -92,8 +92,10 @@ def procrustes_distance(first: ArrayLike, second: ArrayLike) -> float:
     Examples
     --------
     >>> I = np.eye(4)
-    >>> procrustes_distance(I[:, :2], I[:, [1, 0]]), round(procrustes_distance(I[:, :2], I[:, 2:]))
-    (0.0, 2)
+    >>> procrustes_distance(I[:, :2], I[:, [1, 0]])
+    0.0
+    >>> round(procrustes_distance(I[:, :2], I[:, 2:]))
+    2
     """
     angles = subspace_angles(*_pair(first, second))
     return float(2.0 * np.sqrt(np.sum(np.sin(angles / 2.0) ** 2)))

@@ -244,8 +244,8 @@ def read_table(
     group : str, optional
         A column of categories. Directions are then those within its groups.
     missing : {"impute", "drop"}
-        Gaps of predictors are filled inside the fit by the column's median, and columns with more
-        gaps than values left out; or rows with gaps are dropped.
+        "impute" fills gaps of predictors inside the fit by the column's median, and leaves out
+        columns with more gaps than values. "drop" drops the rows with gaps.
     unlabeled : path or DataFrame, optional
         Further rows with the same predictors and no responses.
 
@@ -258,7 +258,8 @@ def read_table(
 
     Examples
     --------
-    >>> frame = pd.DataFrame(np.random.default_rng(0).standard_normal((40, 3)), columns=list("abc"))
+    >>> numbers = np.random.default_rng(0).standard_normal((40, 3))
+    >>> frame = pd.DataFrame(numbers, columns=["a", "b", "c"])
     >>> frame.loc[30:, "c"] = np.nan
     >>> table = read_table(frame, "c")
     >>> table.X.shape, table.Y.shape, table.X_unlabeled.shape

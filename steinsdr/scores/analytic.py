@@ -64,7 +64,7 @@ class _AnalyticScore(BaseEstimator):
 
 
 class GaussianScore(_AnalyticScore):
-    r"""Score of a normal law: :math:`s(x) = \Sigma^{-1}(x - \mu)`.
+    r"""Score of a normal distribution: :math:`s(x) = \Sigma^{-1}(x - \mu)`.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _SINGLE_LIMIT = 1e15  # sums of squares of larger values overflow in single prec
 class DenoisingScore(BaseEstimator):
     r"""Denoising score matching network, the paper's NN estimator.
 
-    Trains :math:`g_\theta` on noisy points :math:`x + \epsilon`,
+    The network :math:`g_\theta` is trained on noisy points :math:`x + \epsilon`,
     :math:`\epsilon \sim N(0, \sigma^2 I)`, to minimize
     :math:`E\|g_\theta(x + \epsilon) + \epsilon/\sigma^2\|^2`; its minimizer is the gradient of the
     log density of the noisy points, so :math:`\hat s(x) = -g_\theta(x)`. Every default is a number
@@ -41,15 +41,18 @@ class DenoisingScore(BaseEstimator):
     hidden, n_blocks, dropout : int, int, float, default=256, 2, 0.3
         Width of the hidden layers, number of residual blocks, dropout rate inside the blocks.
     epochs, batch_size : int, default=150, 256
-        Length of training; no early stopping. The last, smaller batch of an epoch is used.
+        Number of epochs, without early stopping, and rows in a batch. The last, smaller batch of an
+        epoch is used.
     learning_rate, weight_decay : float, default=1e-3, 1e-5
-        AdamW, with the learning rate cosine-annealed to zero over all epochs.
+        Settings of the optimizer AdamW. The learning rate falls to zero over all epochs along a
+        cosine.
     standardize : bool, default=True
         Train on standardized columns and scale the scores back.
     device : str, default="cpu"
         Torch device.
     random_state : int, RandomState or None, default=None
-        Fixes initial weights, batches, noise and dropout: same seed, same machine, same scores.
+        Seed of initial weights, batches, noise and dropout. On one machine equal seeds give equal
+        scores.
 
     Attributes
     ----------
@@ -69,7 +72,7 @@ class DenoisingScore(BaseEstimator):
 
     Notes
     -----
-    The network needs thousands of points: with a few hundred it mostly learns the noise. The score
+    The network needs thousands of points. With a few hundred it mostly learns the noise. The score
     it aims at is that of the noisy law, so a density with features finer than :math:`\sigma` is
     blurred.
 
@@ -81,7 +84,8 @@ class DenoisingScore(BaseEstimator):
     Examples
     --------
     >>> X = np.random.default_rng(0).standard_normal((200, 2))
-    >>> first, second = (DenoisingScore(epochs=2, random_state=0).fit(X) for _ in range(2))
+    >>> first = DenoisingScore(epochs=2, random_state=0).fit(X)
+    >>> second = DenoisingScore(epochs=2, random_state=0).fit(X)
     >>> bool((first.evaluate(X) == second.evaluate(X)).all())
     True
     """

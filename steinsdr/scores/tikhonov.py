@@ -176,8 +176,8 @@ class TikhonovPath:
 class TikhonovScore(BaseEstimator):
     r"""Tikhonov regularized score estimator, the paper's TRE.
 
-    The gradient of the log density is estimated in the RKHS of the curl-free kernel
-    :math:`\mathcal K` by minimizing
+    The gradient of the log density is estimated in the space of vector fields (the RKHS) of the
+    curl-free kernel :math:`\mathcal K` by minimizing
     :math:`n^{-1}\sum_i \|f(x_i)\|^2 + 2 n^{-1} \sum_i \mathrm{div} f(x_i) + \lambda \|f\|^2`, an
     empirical Fisher divergence up to a constant. With
     :math:`(K + n\lambda I) c = \hat\zeta/\lambda`,
@@ -203,13 +203,14 @@ class TikhonovScore(BaseEstimator):
     max_iter : int, default=500
         Largest number of kernel products.
     n_centers : "auto", None or int, default="auto"
-        None solves with all n points; an integer m takes m random centers (Nyström), O(nm) instead
-        of O(n^2) per step; "auto" is None up to n = 10,000 and 1,000 centers beyond.
+        None solves with all n points. An integer m takes m random centers (the Nyström variant), so
+        that a step costs O(nm) instead of O(n^2). "auto" is None up to n = 10,000 and 1,000 centers
+        beyond.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the kernel products; "float32" halves time and memory. A warning says when
         its rounding, of relative size :math:`\epsilon \|K\| / (n\lambda)`, exceeds ``tol``.
     memory_limit : float, default=2e9
-        Bytes for stored kernel factors; a larger kernel is remade tile by tile.
+        Bytes for stored kernel factors. A larger kernel is computed anew, tile by tile.
     random_state : int, RandomState or None
         Seed of the choice of Nyström centers.
 
@@ -218,7 +219,7 @@ class TikhonovScore(BaseEstimator):
     train_scores_ : ndarray of shape (n, p)
         :math:`\hat s(x_i)` in the raw scale.
     width_ : float
-        The width used, in the (standardized) scale of the fit.
+        Width of the kernel, in units of the standardized columns, or of X without ``standardize``.
     n_iter_ : int
         Kernel products used.
     residual_ : float
@@ -229,8 +230,9 @@ class TikhonovScore(BaseEstimator):
 
     Notes
     -----
-    The estimator fails where x has no density: constant or duplicated columns, discrete covariates.
-    With few points in many dimensions it shrinks towards the score of a wide, nearly Gaussian law.
+    The estimator fails where x has no density, as with constant or duplicated columns and discrete
+    covariates. With few points in many dimensions it shrinks towards the score of a wide, nearly
+    Gaussian distribution.
 
     References
     ----------
@@ -427,15 +429,17 @@ class TikhonovScoreCV(BaseEstimator):
     Parameters
     ----------
     lams : "auto" or array-like of shape (L,), default="auto"
-        Candidates. "auto" takes half decades from 1e-3/p to 1/p, and a decade further down as often
-        as the smallest candidate wins, to 1e-6/p: nearly collinear columns need such values.
+        Candidates. "auto" takes half decades from 1e-3/p to 1/p. As long as the smallest candidate
+        wins it goes a decade further down, but not below 1e-6/p. Nearly collinear columns need
+        such values.
     cv : int, default=5
-        Folds, of at most 2,000 random rows. Equal rows stay in one fold: a row that was seen would
-        favor too small a lambda.
+        Number of folds, which have at most 2,000 random rows in all. Equal rows stay in one fold,
+        because a row that was seen in training would favor too small a lambda.
     estimator : TikhonovScore or None, default=None
-        Every other setting; its ``lam`` is ignored. None is ``TikhonovScore()``.
+        Estimator with all other settings; its ``lam`` is ignored. None is ``TikhonovScore()``.
     random_state : int, RandomState or None, default=0
-        Folds and drawn rows. Fixed by default, so that equal data give equal scores.
+        Seed of the folds and of the drawn rows. It is fixed by default, so that equal data give
+        equal scores.
 
     Attributes
     ----------
@@ -446,7 +450,7 @@ class TikhonovScoreCV(BaseEstimator):
     objective_ : ndarray of shape (L,)
         Mean held-out objective of each; only differences have a meaning.
     at_edge_ : bool
-        Whether the grid ended where the objective was smallest: then a wider one may do better.
+        Whether the objective was smallest at an end of the grid: a wider grid may then do better.
     score_ : TikhonovScore
         Fitted with ``lam_`` on all rows.
     train_scores_ : ndarray of shape (n, p)
@@ -466,7 +470,8 @@ class TikhonovScoreCV(BaseEstimator):
     --------
     >>> X = np.random.default_rng(0).standard_normal((300, 3))
     >>> score = TikhonovScoreCV().fit(X)
-    >>> bool(score.objective_.min() == score.objective_[score.lams_ == score.lam_][0])
+    >>> at_choice = score.objective_[score.lams_ == score.lam_][0]
+    >>> bool(at_choice == score.objective_.min())
     True
     """
 

@@ -12,7 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
-__all__ = ["label_log_axis", "plot_rates"]
+__all__ = ["label_lines", "label_log_axis", "plot_rates"]
 
 
 def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
@@ -32,6 +32,20 @@ def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
     )
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def label_lines(ax: Axes, form: str = "{}") -> None:
+    """Write the name of each line with error bars at its right end, in place of the legend.
+
+    ``form`` is a format that takes the name of the line.
+    """
+    for bars in ax.containers:
+        line: Any = bars[0]
+        end = line.get_xdata()[-1], line.get_ydata()[-1]
+        style = {"va": "center", "color": line.get_color(), "annotation_clip": False}
+        ax.annotate(form.format(bars.get_label()), end, (7, 0), textcoords="offset points", **style)
+    if legend := ax.get_legend():
+        legend.remove()
 
 
 def plot_rates(
