@@ -13,7 +13,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function draw(picture, width, numbers) {
     const narrow = width < 560;
-    const size = narrow ? width - 64 : (width - 150) / 2;
+    const size = narrow ? width - 76 : (width - 165) / 2;
     const { truth, methods } = laws[law.value];
     const chosen = methods[method.value][n.value];
     const first = play.panel(picture, { left: 52, top: 30, width: size, height: size }, {
