@@ -5,6 +5,8 @@ Functions draw into given axes and return them, so that figures can be composed.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,6 +17,7 @@ with needs_extra("report", "steinsdr.plotting"):
     import matplotlib.pyplot as plt
     import seaborn as sns
     from matplotlib.axes import Axes
+    from matplotlib.patheffects import withStroke
 
 __all__ = [
     "METHOD_COLORS",
@@ -103,7 +106,9 @@ def plot_spectrum(selection: RankSelection, ax: Axes | None = None) -> Axes:
         ax.plot(span, thresholds, color=NULL, ls="--", label="threshold")
     else:
         for x, y, share in zip(k, values, selection.energy, strict=True):
-            ax.text(float(x), y, f"{share:.0%}\n", fontsize="x-small", ha="center", va="bottom")
+            look: dict[str, Any] = {"size": "x-small", "ha": "center", "va": "bottom"}
+            text = ax.text(float(x), y, f"{share:.0%}\n", zorder=4, **look)
+            text.set_path_effects([withStroke(linewidth=3, foreground="white")])
     ax.plot(k, values, color=SIGNAL, lw=1)
     kept = k <= selection.rank
     ax.scatter(k[kept], values[kept], color=SIGNAL, s=45, zorder=3, label="kept")

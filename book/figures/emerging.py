@@ -16,7 +16,7 @@ from scipy.linalg import orthogonal_procrustes
 
 from steinsdr import SteinSDR
 from steinsdr.baselines import RidgeDirections
-from steinsdr.plotting import METHOD_COLORS, use_style
+from steinsdr.plotting import REFERENCE_COLORS, use_style
 from steinsdr.simulation import BASE_SEED, LAWS, simulate
 from steinsdr.subspace import chance_distance, procrustes_distance
 
@@ -83,7 +83,7 @@ def draw() -> Figure:
         found = law["methods"][method][content["sizes"].index(n)]
         ax.plot([-0.4, 0.4], [-0.4, 0.4], color="0.6", lw=1)
         truth, loadings = (np.array(v) / 1000 for v in (law["truth"], found["loadings"]))
-        ax.scatter(truth, loadings, s=8, alpha=0.6, lw=0, color=METHOD_COLORS["TRE-sup"])
+        ax.scatter(truth, loadings, s=8, alpha=0.6, lw=0, color=REFERENCE_COLORS["default"])
         ax.set(xlabel="true loading", aspect="equal")
         ax.set_title(f"n = {n}: distance {found['distance']:.2f}", fontsize="medium")
     axes[0].set(ylabel="estimated loading")

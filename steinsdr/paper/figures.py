@@ -133,7 +133,7 @@ def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
     on fewer than ten repetitions has its number in brackets.
     """
     part = cells[cells["table"] == table]
-    fig, ax = plt.subplots(figsize=(12, 5.6))
+    fig, ax = plt.subplots(figsize=(9, 4.4))
     order, columns = list(dict.fromkeys(part["method"])), list(dict.fromkeys(part["cell"]))
     wide = part.pivot(index="method", columns="cell", values=["z", "reps", "verdict"]).loc[order]
     z, reps, verdict = (wide[name][columns] for name in ("z", "reps", "verdict"))
@@ -142,15 +142,19 @@ def plot_agreement(cells: pd.DataFrame, table: str) -> Figure:
     shown = shown.where((reps >= SCANT) | (shown == ""), "(" + shown + ")")
     bar = {"label": "(ours - paper) / standard error", "fraction": 0.04, "pad": 0.015}
     look: dict[str, Any] = {"vmin": -6, "vmax": 6, "cmap": "vlag", "cbar_kws": bar}
-    size = {"size": 10.5}
+    size = {"size": 9}
     drawn = z.clip(-9, 9)  # an infinite value would be left blank
     sns.heatmap(drawn, annot=shown, fmt="", annot_kws=size, linewidths=0.5, ax=ax, **look)
     for i, j in np.argwhere(verdict.to_numpy() != "agrees"):
         hatch = "///" if verdict.iloc[i, j] == "missing" else None
         ax.add_patch(plt.Rectangle((j, i), 1, 1, fill=False, ec="0.1", lw=2, hatch=hatch))
-    ax.set(xlabel="", ylabel="", xticklabels=[readable(name) for name in columns])
-    ax.tick_params(axis="x", rotation=60)
-    ax.tick_params(axis="both", labelsize=12)
+    heads = pd.Series(readable(name) for name in columns).str.rsplit(", ", n=1, expand=True)
+    ax.set(ylabel="", xticklabels=heads[1].str.rpartition(" ")[2])
+    ax.set(xlabel=heads[1].iloc[0].partition(" ")[0])
+    for name, places in heads.groupby(0, sort=False).groups.items():
+        ax.text(places.to_numpy().mean() + 0.5, -0.3, str(name), ha="center", size=10)
+        ax.axvline(places[0], color="white", lw=5, zorder=0.5)
+    ax.tick_params(axis="x", rotation=0)
     return fig
 
 

@@ -281,7 +281,7 @@ def _paper_order(name: str, place: str) -> tuple[Any, ...]:
 
 
 def sentences_html(sentences: pd.DataFrame) -> str:
-    """Return sentences about a table, of ``judge_sentences``, with their verdicts as HTML.
+    """Return sentences about a table, of ``judge_sentences``, with their verdicts as folded HTML.
 
     Examples
     --------
@@ -289,7 +289,8 @@ def sentences_html(sentences: pd.DataFrame) -> str:
     >>> "a &lt; b" in sentences_html(pd.DataFrame([row | {"ours": "no", "our_count": "1 of 2"}]))
     True
     """
-    return str(_macros().sentences(sentences.itertuples()))
+    table = _macros().sentences(sentences.itertuples())
+    return str(_macros().folded(table, f"Every sentence, with its verdicts ({len(sentences)})"))
 
 
 # What was computed, on what and for how long.

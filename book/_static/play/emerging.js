@@ -4,6 +4,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!place) return;
   const { sizes, chance, dataSets, laws } = play.emerging;
   const names = Object.keys(laws.ar1.methods);
+  const styles = names.map((name) => ({ "the default": "series-3", "ridge regression": "series-4" })[name] ?? "series-0");
   const words = "Left: estimated against true loadings. Right: distance to the true subspace against n.";
   const stage = play.stage(place, words, draw);
   const n = play.slider(stage.controls, "Observations n", sizes, 2, (size) => `n = ${size}`);
@@ -12,7 +13,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function draw(picture, width, numbers) {
     const narrow = width < 560;
-    const size = narrow ? width - 64 : (width - 150) / 2;
+    const size = narrow ? width - 76 : (width - 165) / 2;
     const { truth, methods } = laws[law.value];
     const chosen = methods[method.value][n.value];
     const first = play.panel(picture, { left: 52, top: 30, width: size, height: size }, {
@@ -24,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     chosen.loadings.forEach((loading, k) => {
       const y = Math.max(-0.4, Math.min(0.4, loading / 1000));
-      play.svg(first.group, "circle", { class: "series-0 dot", cx: first.x(truth[k] / 1000), cy: first.y(y), r: 2.5 });
+      play.svg(first.group, "circle", { class: `${styles[names.indexOf(method.value)]} dot`, cx: first.x(truth[k] / 1000), cy: first.y(y), r: 2.5 });
     });
     const box = narrow
       ? { left: 52, top: size + 110, width: size, height: 0.75 * size }
@@ -39,14 +40,14 @@ document.addEventListener("DOMContentLoaded", () => {
     line(sizes.map(() => chance), "rule");
     play.svg(second.group, "text", { x: second.x(27), y: second.y(chance) - 5 }, "chance");
     names.forEach((name, k) => {
-      line(methods[name].map((entry) => entry.mean), `series-${k}${name === method.value ? " chosen" : ""}`);
+      line(methods[name].map((entry) => entry.mean), `${styles[k]}${name === method.value ? " chosen" : ""}`);
     });
     const at = second.x(sizes[n.value]);
     play.svg(second.group, "line", { class: "rule", x1: at, x2: at, y1: second.y(0), y2: second.y(2.4) });
-    play.svg(second.group, "circle", { class: `series-${names.indexOf(method.value)} mark`, cx: at, cy: second.y(chosen.mean), r: 5 });
+    play.svg(second.group, "circle", { class: `${styles[names.indexOf(method.value)]} mark`, cx: at, cy: second.y(chosen.mean), r: 5 });
     names.forEach((name, k) => {
       const y = second.y(0) - 44 + 16 * k;
-      play.svg(second.group, "line", { class: `series-${k}`, x1: box.left + 8, x2: box.left + 28, y1: y - 4, y2: y - 4 });
+      play.svg(second.group, "line", { class: styles[k], x1: box.left + 8, x2: box.left + 28, y1: y - 4, y2: y - 4 });
       play.svg(second.group, "text", { x: box.left + 34, y }, name);
     });
     numbers.textContent =

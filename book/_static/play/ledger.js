@@ -2,7 +2,7 @@
 document.addEventListener("DOMContentLoaded", () => {
   const place = document.querySelector("#ledger-explorer");
   if (!place) return;
-  place.replaceChildren();
+  document.querySelector("#fig-ledger-entry :is(a.full-size, img)")?.replaceWith(place);
   const folder = place.dataset.folder;
   const titles = [["table1", "Table 1"], ["table2", "Table 2"], ["table3", "Table 3"]];
   const unique = (values) => [...new Set(values)].map((value) => [value, value]);

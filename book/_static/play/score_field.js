@@ -12,8 +12,11 @@ document.addEventListener("DOMContentLoaded", () => {
     const size = Math.min(room - 64, 520);
     const { box, points, truth, fields } = planes[plane.value];
     const field = fields[penalty.value][width.value];
+    const at = (k) => box[0] + (k * (box[1] - box[0])) / (grid - 1);
+    const margin = at(2) - at(0); // for the arrows at the edge
+    const range = [box[0] - margin, box[1] + margin];
     const { group, x, y } = play.panel(picture, { left: 52, top: 12, width: size, height: size }, {
-      xRange: box, yRange: box, xName: "x₁", yName: "x₂",
+      xRange: range, yRange: range, xName: "x₁", yName: "x₂",
     });
     for (let k = 0; k < points.length; k += 2) {
       const [a, b] = [points[k] / 100, points[k + 1] / 100];
@@ -21,10 +24,9 @@ document.addEventListener("DOMContentLoaded", () => {
       play.svg(group, "circle", { class: "point", cx: x(a), cy: y(b), r: 1.6 });
     }
     // The longest true arrow is two steps of the grid long; estimates are cut at three.
-    const step = size / (grid - 1);
+    const step = x(at(1)) - x(at(0));
     const lengths = truth.filter((_, k) => k % 2 === 0).map((a, k) => Math.hypot(a, truth[2 * k + 1]));
     const unit = (2 * step) / Math.max(...lengths);
-    const at = (k) => box[0] + (k * (box[1] - box[0])) / (grid - 1);
     for (const [values, style] of [[truth, "true-arrow"], [field.arrows, "series-0"]]) {
       for (let k = 0; k < grid * grid; k += 1) {
         const [u, v] = [unit * values[2 * k], unit * values[2 * k + 1]];
