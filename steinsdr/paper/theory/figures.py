@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,7 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
-__all__ = ["label_lines", "label_log_axis", "plot_rates"]
+__all__ = ["label_lines", "label_log_axis", "plot_rates", "plot_shares"]
 
 
 def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
@@ -76,4 +77,23 @@ def plot_rates(
     label_log_axis(ax.yaxis)
     if hue is not None or exponent is not None:
         ax.legend(frameon=False, fontsize="small", title=hue)
+    return ax
+
+
+def plot_shares(
+    table: pd.DataFrame, names: Mapping[str, str], places: Iterable[tuple[float, float]]
+) -> Axes:
+    """Draw the shares of a table by size, with the intervals of its columns ``low`` and ``high``.
+
+    The table has the columns of :func:`steinsdr.paper.rates.shares_table`. Each study is a line.
+    Its name is written at its place, in the order of ``names``.
+    """
+    ax = plt.subplots(figsize=(6.4, 3.6))[1]
+    for (study, name), place in zip(names.items(), places, strict=True):
+        part = table[table["study"] == study]
+        bars = np.clip([part["share"] - part["low"], part["high"] - part["share"]], 0, 1)
+        line = ax.errorbar(part["size"], part["share"], bars, marker="o")[0]
+        ax.text(*place, name, color=line.get_color())
+    ax.set(xscale="log", xlabel="observations", ylabel="share of data sets")
+    label_log_axis(ax.xaxis, table["size"].unique())
     return ax
