@@ -26,7 +26,6 @@ __all__ = [
     "Manifest",
     "check_code",
     "check_rows",
-    "environments",
     "record_rows",
     "replay",
     "replay_sample",
@@ -44,16 +43,6 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
 
 # What is read back from a manifest, where it is there.
 _PARTS = {"methods": dict, "rows": dict, "digests": dict, "environments": list}
-
-
-def environments(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the versions and machines that rows were made with, the first ones first.
-
-    A manifest of an earlier version of the package knows the last ones alone.
-    """
-    keys = ("versions", "machine")
-    last = [{key: content[key] for key in keys}] if content.keys() >= set(keys) else []
-    return content.get("environments", last)
 
 
 class Manifest:
@@ -114,7 +103,7 @@ class Manifest:
         with locked(self.path):
             content = self.load()
             if not replayed:
-                now, seen = _environment(), environments(content)
+                now, seen = _environment(), content.get("environments", [])
                 content |= {**now, "environments": seen if now in seen else [*seen, now]}
             recorded = content.setdefault("methods", {})
             if (old := content.get("design", self._design())) != self._design():
@@ -206,7 +195,7 @@ class Manifest:
 
     def made_here(self) -> bool:
         """Whether all rows were made on this kind of processor with these NumPy and PyTorch."""
-        made = environments(self.load())
+        made = self.load().get("environments", [])
         return bool(made) and all(_kind(one) == _kind(_environment()) for one in made)
 
     def _design(self) -> dict[str, Any]:

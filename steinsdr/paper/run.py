@@ -122,11 +122,12 @@ def run(
 
 def _work(experiment: Experiment, cells: list[Cell], cache: str | None) -> _Result:
     """Compute a group in a worker; also return the hashes of the worker's code."""
-    return experiment.compute(cells, cache), _hashes(experiment, cells)
+    rows = experiment.compute(cells, cache)
+    return rows, _hashes(experiment, rows)
 
 
-def _hashes(experiment: Experiment, cells: list[Cell]) -> list[str]:
-    return [experiment.signature(experiment.method_of(cell))["code"] for cell in cells]
+def _hashes(experiment: Experiment, rows: list[Row]) -> list[str]:
+    return [experiment.signature(experiment.method_of(row.cell))["code"] for row in rows]
 
 
 def _results(
@@ -142,7 +143,7 @@ def _results(
     done = _local(tasks, jobs) if scheduler is None else _distributed(tasks, scheduler)
     try:
         for rows, hashes in done:
-            if hashes != _hashes(experiment, [row.cell for row in rows]):
+            if hashes != _hashes(experiment, rows):
                 raise ValueError("a worker runs other code than this process; install one version.")
             yield rows
     except MemoryError as error:
