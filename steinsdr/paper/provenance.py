@@ -264,21 +264,23 @@ def replay(experiment: Experiment, folder: str | os.PathLike[str], stored: Row) 
     return same
 
 
-def check_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """Return the methods with rows whose code or settings changed, and what changed of each.
+def check_rows(store: Store) -> dict[str, list[str]]:
+    """Return the methods whose code or settings are not those of their rows, and what changed.
+
+    The rows are those that the store has read.
 
     Raises
     ------
     ValueError
         If rows are not those that the manifest records.
     """
-    store, manifest = Store(experiment, folder), Manifest(experiment, folder)
-    altered, unrecorded = manifest.compare(store.read())
+    manifest = Manifest(store.experiment, store.path.parent)
+    altered, unrecorded = manifest.compare(store.rows)
     if altered:
         raise ValueError(
             f"rows in {store.path} are not those that {manifest.path.name} records: "
             f"{_by_name(altered)}. Restore them, or take them as they are: "
-            f"steinsdr check {experiment.name} --record-rows."
+            f"steinsdr check {store.experiment.name} --record-rows."
         )
     if unrecorded:
         print(
@@ -300,10 +302,9 @@ def check_code(
         If a replayed row differs, or rows are not those that the manifest records.
     """
     store, manifest = Store(experiment, folder), Manifest(experiment, folder)
-    replayed = {}
-    if changed := check_rows(experiment, folder):
+    stored, replayed = manifest.by_method(store.read()), {}
+    if changed := check_rows(store):
         print(f"{experiment.name}: up to {sample} rows of {len(changed)} methods are replayed.")
-    stored = manifest.by_method(store.read())
     for name in changed:
         # Sorted, so that the sample does not depend on the order of computing.
         mine = sorted(stored[name])

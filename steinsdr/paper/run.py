@@ -77,12 +77,12 @@ def run(
     store, manifest = Store(experiment, folder), Manifest(experiment, folder)
     store.append()  # mends what a killed run has left
     wanted = {*map(experiment.method_of, cells)}
-    changed = check_rows(experiment, folder)
+    changed = check_rows(store)
     if what := "; ".join(f"{m} ({', '.join(changed[m])})" for m in changed if m in wanted):
         raise ValueError(
             f"the code or settings behind the rows in {store.path} changed: {what}. "
-            f"steinsdr check {experiment.name} replays some rows of each, and goes on if they are "
-            "the same."
+            f"steinsdr check {experiment.name} replays some rows of each, and records the new code "
+            "if they are the same."
         )
     missing = [cell for cell in cells if store.lacks(cell, retry_failed)]
     if retry_failed:
