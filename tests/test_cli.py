@@ -64,22 +64,18 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         ([], "the following arguments are required: command"),
         (["fit", "data.csv"], "the following arguments are required: --response"),
         (["run", "table1", "--jobs", "two"], "--jobs: must be a whole number at least 1; got"),
-        (["check", "table1", "--sample", "0"], "--sample: must be a whole number at least 1"),
         (["run", "table9"], "experiment must be one of 'table1', 'table2', 'table3', 'theory'"),
         (["run", "table1", "--profile", "big"], "'smoke', 'laptop', 'paper'"),
-        (["run", "table1", "--only", "method=SIRR"], "method must be one of 'SIR', 'csOPG'"),
         (["run", "table1", "--only", "SIR"], "only must look like"),
         (["run", "table1", "--only", "n=60"], "n must be one of '50', '100'"),
         (["run", "table1", "--only", "colour=red"], "a filter's name must be one of 'law', 'n',"),
         (["run", "table1", "--only", "rep=3-"], "rep must be a number such as 3 or a range 10-19"),
-        (["run", "table1", "--only", "rep=²"], "rep must be a number such as 3 or a range 10-19"),
-        (["run", "table1", "--only", "rep=9-3"], "rep must be a range that ascends; got '9-3'"),
+        (["run", "table1", "--only", "rep=9-3"], "or a range 10-19; got '9-3'"),
         (["run", "theory", "--only", "study=split-q,size=100"], "(split-q: 4, 8, 16, 32, 64); got"),
         (["run", "table1", "--results", "Makefile"], "Makefile"),
         (["check", "table1"], "has no rows of table1"),
         (["ledger"], "has no rows of the paper's tables"),
-        (["replay", "table1", "--law", "ar1"], "table1 needs n, method, rep"),
-        (["replay", "table2", "--law", "ar1", "--n", "5"], "table2 needs r, method, rep"),
+        (["replay", "table1", "--law", "ar1"], "table1 needs law, n, method, rep; got law"),
     ],
 )
 def test_wrong_requests_are_one_clear_line(arguments, words, folder, capsys):
@@ -111,23 +107,25 @@ def test_outside_a_checkout_the_missing_folder_is_named(command, tmp_path, monke
     assert list(tmp_path.iterdir()) == []
 
 
+def missing(package):
+    return ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+
 @pytest.mark.parametrize(
     ("trouble", "code", "words"),
     [
-        (MemoryError(), 2, "steinsdr: out of memory.\n"),
-        (OSError("a worker died"), 2, "steinsdr: a worker died\n"),
-        (KeyboardInterrupt(), 130, "steinsdr: interrupted.\n"),
+        (MemoryError(), 2, "out of memory."),
+        (OSError("a worker died"), 2, "a worker died"),
+        (KeyboardInterrupt(), 130, "interrupted."),
         (
-            ModuleNotFoundError("No module named 'pooch'", name="pooch"),
+            missing("pooch"),
             2,
-            "steinsdr: this command needs pooch; in a copy of the repository: "
-            "pip install '.[paper]'\n",
+            "this command needs pooch; in a copy of the repository: pip install '.[paper]'",
         ),
         (
-            ModuleNotFoundError("No module named 'distributed.x'", name="distributed.x"),
+            missing("distributed.x"),
             2,
-            "steinsdr: this command needs distributed; in a copy of the repository: "
-            "pip install '.[cluster]'\n",
+            "this command needs distributed; in a copy of the repository: pip install '.[cluster]'",
         ),
     ],
 )
@@ -137,7 +135,7 @@ def test_trouble_has_an_exit_code_of_its_own(trouble, code, words, folder, capsy
 
     monkeypatch.setattr("steinsdr.paper.run.run", fails)
     assert main(["run", "table1", *TINY, *folder]) == code, "1 means that a replay differs"
-    assert capsys.readouterr().err == words
+    assert capsys.readouterr().err == f"steinsdr: {words}\n"
 
 
 def commands(capsys):

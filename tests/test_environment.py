@@ -97,14 +97,6 @@ def test_workflows_and_hooks_call_what_exists():
         assert command in re.findall(r"\$\(BIN\)/([\w-]+)", (ROOT / "Makefile").read_text())
 
 
-def test_jupyterlab_takes_the_extension_for_myst():
-    command = [sys.executable, "-m", "jupyter", "labextension", "list"]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=120).stderr
-    (line,) = (line for line in said.splitlines() if "jupyterlab-myst" in line)
-    assert "enabled" in line
-    assert "OK" in line
-
-
 def test_there_is_one_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     newest = re.search(r"^## (\S+)", (ROOT / "book" / "changelog.md").read_text(), flags=re.M)

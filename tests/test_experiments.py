@@ -361,13 +361,13 @@ def test_changed_code_needs_a_replay(results, capsys):
     shift(results, "TRE-sup", 0.01)
     record_rows(TOY1, results)
     with pytest.raises(ValueError, match="TRE-sup: 3 of 3 replayed rows"):
-        check_code(TOY1, results, ["TRE-sup"], accept=True)
+        check_code(TOY1, results)
     assert replay_sample(TOY1, results, 40) == 4, "of 12, whatever their code"
     shift(results, "TRE-sup", -0.01)
     record_rows(TOY1, results)
     capsys.readouterr()
-    outcome = run(TOY1, more, results, accept_code_change=True, progress=False)
-    assert outcome.added == len(more) - 4
+    assert check_code(TOY1, results) == {"TRE-sup": 3}
+    assert run(TOY1, more, results, progress=False).added == len(more) - 4
     assert capsys.readouterr().out.count("TRE-sup 0: same") == 3
     entry = json.loads((results / "toy1.manifest.json").read_text())["methods"]["TRE-sup"]
     assert entry["found_equal"] == [old | {"rows_replayed": 3}]

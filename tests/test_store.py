@@ -15,7 +15,7 @@ from steinsdr.paper import provenance as manifest_module
 from steinsdr.paper.experiment import Row
 from steinsdr.paper.provenance import Manifest, check_code, record_rows
 from steinsdr.paper.run import run
-from steinsdr.paper.store import Store, atomic_write, locked
+from steinsdr.paper.store import Store
 
 A = Row(("isotropic", 30, "SIR", 0), (0.1 + 0.2,), "ok", 0.5)
 B = Row(("isotropic", 40, "SIR", 0), (1e-17,), "ok", 0.25)
@@ -77,19 +77,13 @@ def test_repeated_row_and_wrong_columns_are_refused(store):
     ("line", "why"),
     [
         ("isotropic,30,SIR", "shorter"),
-        ("isotropic,x,SIR,5,1.0,ok,0.1", "n must be one of '30', '40'; got 'x'"),
         ("isotropic,77,SIR,5,1.0,ok,0.1", "n must be one of '30', '40'; got '77'"),
-        ("isotropix,30,SIR,5,1.0,ok,0.1", "law must be one of"),
-        ("isotropic,30,SIRR,5,1.0,ok,0.1", "method must be one of"),
         ("isotropic,30,SIR,-5,1.0,ok,0.1", "rep must be a number; got '-5'"),
         ("isotropic,30,SIR,007,1.0,ok,0.100", "expected 'isotropic,30,SIR,7,1.0,ok,0.100'"),
-        ("isotropic,30,SIR,5,,ok,0.1", "distance: ''; expected a number"),
-        ("isotropic,30,SIR,5,nan,ok,0.1", "distance is nan; expected a finite number from 0"),
-        ("isotropic,30,SIR,5,-1.0,ok,0.1", "distance is -1.0; expected a finite number from 0"),
-        ("isotropic,30,SIR,5,1e9,ok,0.1", "expected a finite number from 0 to 2.45"),
-        ("isotropic,30,SIR,5,0_1.5,ok,0.100", "expected 'isotropic,30,SIR,5,1.5,ok,0.100'"),
+        ("isotropic,30,SIR,5,,ok,0.1", "expected numbers in distance, seconds: could not"),
+        ("isotropic,30,SIR,5,nan,ok,0.1", "distance is nan; expected a finite number at least 0"),
+        ("isotropic,30,SIR,5,-1.0,ok,0.1", "distance is -1.0; expected a finite number at least"),
         ("isotropic,30,SIR,5,1.0,ok,inf", "seconds is inf; expected a finite number at least 0"),
-        ("isotropic,30,SIR,5,1.0,ok,-0.1", "seconds is -0.1; expected a finite number at least 0"),
         ("isotropic,30,SIR,5,1.0,OK,0.1", "status: 'OK'; expected 'ok' or 'failed: '"),
         ("isotropic,30,SIR,5,1.0,failed: no,0.100", "expected 'isotropic,30,SIR,5,,failed: no,"),
         ("isotropic,30,S\xcfR,5,1.0,ok,0.1", "method must be one of"),
@@ -209,7 +203,7 @@ def test_altered_removed_and_further_rows_are_named(store, capsys):
         altered, further = manifest.compare(store.read())
         assert (list(altered), further) == (["SIR"], {}), new
         with pytest.raises(ValueError, match=r"toy1\.csv are not those .* SIR \(not the 3 rows"):
-            check_code(TOY1, store.path.parent, ["SIR"], accept=True)
+            check_code(TOY1, store.path.parent)
         manifest.summarize(store.rows)
         assert manifest.compare(store.rows)[0], "a run of other methods accepts nothing"
     lines = content.splitlines(keepends=True)
@@ -228,36 +222,18 @@ def test_altered_removed_and_further_rows_are_named(store, capsys):
     assert manifest.compare(store.read()) == ({}, {})
 
 
-def test_links_are_not_followed(tmp_path):
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    names = (".a.csv.lock", f".a.csv.{os.getpid()}.tmp")
-    for name in names:
-        (tmp_path / name).symlink_to(victim)
-    with pytest.raises(OSError, match=r"lock"), locked(tmp_path / "a.csv"):
-        pass
-    with pytest.raises(OSError, match=r"tmp"):
-        atomic_write(tmp_path / "a.csv", b"new")
-    assert victim.read_text() == "precious"
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("{", "JSON"),
-        ("[]", "a manifest: it is a list"),
-        ('{"methods": 3}', "a manifest: 'methods' is a int"),
-        ('{"methods": {"SIR": 3}}', "a manifest: 'SIR' is a int"),
-        ('{"methods": {"SIR": {"note": ""}}}', "a manifest: 'SIR' has no 'code'"),
-        ('{"methods": {"SIR": {"code": "", "found_equal": [3]}}}', "a manifest: an entry of 'fo"),
-        ('{"rows": {"SIR": "x"}}', "a manifest: 'SIR' is a str; expected a int"),
-        ('{"environments": 3}', "a manifest: 'environments' is a int"),
-        ('{"environments": [{"versions": {}}]}', ".* 'environments' has no 'machine'"),
+        ("{", " is not JSON"),
+        ("[]", r" holds \[\]; expected a manifest"),
+        ('{"methods": 3}', ": methods is 3; expected a dict"),
+        ('{"environments": {}}', r": environments is \{\}; expected a list"),
     ],
 )
 def test_broken_manifest_is_named(tmp_path, text, what):
     (tmp_path / "toy1.manifest.json").write_text(text)
-    with pytest.raises(ValueError, match=rf"toy1\.manifest\.json is not {what}"):
+    with pytest.raises(ValueError, match=rf"toy1\.manifest\.json{what}"):
         Manifest(TOY1, tmp_path).load()
 
 

@@ -31,8 +31,6 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     run.add_argument("--scheduler", help="address of a Dask scheduler, tcp://host:8786")
     text = f"folder of shared score fits (default {_CACHE}, none with --scheduler)"
     run.add_argument("--cache", help=text)
-    text = "if code or settings changed, go on when replayed rows are the same"
-    run.add_argument("--accept-code-change", action="store_true", help=text)
     run.add_argument("--retry-failed", action="store_true", help="try failed cells again")
     run.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -107,7 +105,6 @@ def _run(options: argparse.Namespace) -> int:
         jobs=options.jobs,
         scheduler=options.scheduler,
         cache=options.cache or (None if options.scheduler else _CACHE),
-        accept_code_change=options.accept_code_change,
         retry_failed=options.retry_failed,
         progress=not options.quiet,
     )
@@ -130,8 +127,9 @@ def _replay(options: argparse.Namespace) -> int:
 
     experiment = find_experiment(options.experiment)
     given = {name: value for name in _KEYS if (value := getattr(options, name)) is not None}
-    cell = experiment.cell(**given)
-    row = Store(experiment, folder).row(cell)
+    store = Store(experiment, folder)
+    if (row := store.read().get(experiment.cell(**given))) is None:
+        raise ValueError(f"{store.path} has no such row; steinsdr status lists them.")
     print(f"It took {row.seconds:.1f} s, its share of a score fit; it is computed again.")
     return 0 if replay(experiment, folder, row) else 1
 
@@ -154,9 +152,7 @@ def _check(options: argparse.Namespace) -> int:
         if options.sample:
             different += replay_sample(experiment, folder, options.sample)
             continue
-        replayed = check_code(
-            experiment, folder, experiment.methods, accept=True, sample=options.each
-        )
+        replayed = check_code(experiment, folder, options.each)
         found = "no code or setting behind the rows changed; nothing replayed."
         if replayed:
             rows = sum(replayed.values())

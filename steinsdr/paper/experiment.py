@@ -6,6 +6,7 @@ A cell is the tuple of its key, in the order of :attr:`Experiment.keys`. Its out
 
 from __future__ import annotations
 
+import re
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._base import check_choice
-from .fingerprint import code_hash, scope
+from .fingerprint import code_hash
 
 __all__ = [
     "EXPERIMENTS",
@@ -47,9 +48,17 @@ EXPERIMENTS = {
     "simulated": "designs",
 }
 """Names of the experiments, and the module that declares each under its name in capitals."""
-_PROFILES = ("smoke", "laptop", "paper")
 Cell = tuple[Any, ...]
 _NETWORKS = ("denoising", "mlp", "score-network")  # families that train in single precision
+
+# Definitions that others name as one of several choices, and the families of methods that use
+# them. A row of another family uses nothing of them, so its fingerprint leaves them out.
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "TikhonovScore": ("tikhonov", "score-kernel", "floor-kernel", "coupled"),
+    "DenoisingScore": ("denoising", "score-network"),
+    "AdaptiveRank": ("tikhonov", "denoising", "analytic", "sir", "ridge", "permutation"),
+}
+_WITHOUT_NUMBERS = {"atomic_write", "code_hash"}  # they keep score fits in files
 
 
 def find_experiment(name: str) -> Experiment:
@@ -177,8 +186,8 @@ class Experiment:
     axes : mapping of str to tuple
         Values that are run by default. With the repetition they are the key of a cell.
     values : mapping of str to type
-        Columns that hold the result, at least 0 and at most what ``largest`` says of them;
-        ``trailing`` ones stand at the end of a row.
+        Columns that hold the result, numbers of at least 0; ``trailing`` ones stand at the end
+        of a row.
     methods : mapping of str to Method
         By the values of the axis ``by``.
     measure : callable
@@ -220,7 +229,6 @@ class Experiment:
         default_factory=lambda: {"smoke": 2, "laptop": 10, "paper": 100}
     )
     trailing: tuple[str, ...] = ()
-    largest: Mapping[str, float] = field(default_factory=dict)
     by: str = "method"
     unused: tuple[str, ...] = ()
     precision: float = 1e-8
@@ -256,8 +264,10 @@ class Experiment:
         return {**settings, "code": code_hash(*self.code(method.family))}
 
     def code(self, family: str) -> tuple[list[str], set[str]]:
-        """Return where the code of a family begins and what it leaves out, see :func:`.scope`."""
-        return scope(family, (self.measure, self.families[family]), self.unused)
+        """Return the arguments of :func:`.code_hash` for a family: roots, names not followed."""
+        roots = [f"{f.__module__}:{f.__qualname__}" for f in (self.measure, self.families[family])]
+        others = {name for name, families in _CHOICES.items() if family not in families}
+        return roots, others | _WITHOUT_NUMBERS | {*self.unused}
 
     def tolerance(self, name: str) -> float:
         """Return the largest difference at which a replayed number counts as the same.
@@ -296,12 +306,8 @@ class Experiment:
         >>> find_experiment("table1").cell(law="ar1", n=300, method="TRE-sup", rep=17)
         ('ar1', 300, 'TRE-sup', 17)
         """
-        if missing := [name for name in self.keys if key.get(name) is None]:
-            raise ValueError(f"{self.name} needs {', '.join(missing)}; got {key}.")
-        if surplus := [name for name in key if name not in self.keys]:
-            raise ValueError(
-                f"{self.name} has no {', '.join(surplus)}; its keys are {', '.join(self.keys)}."
-            )
+        if key.keys() != set(self.keys):
+            raise ValueError(f"{self.name} needs {', '.join(self.keys)}; got {', '.join(key)}.")
         return self.parse([str(key[name]) for name in self.keys])
 
     def parse(self, texts: Sequence[str]) -> Cell:
@@ -335,39 +341,33 @@ class Experiment:
         >>> len(find_experiment("table1").cells()), len(find_experiment("table2").cells())
         (16000, 12000)
         """
-        check_choice(profile, "profile", _PROFILES)
+        check_choice(profile, "profile", self.repetitions)
         only = dict(only or {})
         for name in only:
             check_choice(name, "a filter's name", self.keys)
-        chosen = {axis: self._choose(axis, profile, only.get(axis)) for axis in self.axes}
-        named = _repetitions(only["rep"]) if "rep" in only else None
-        asked = product(*chosen.values(), named or range(self.repetitions[profile]))
-        cells = [cell for cell in asked if self._has(cell, any_repetition=named is not None)]
+        chosen = {**self.axes, **self.subsets.get(profile, {})}
+        for axis in self.axes.keys() & only.keys():
+            chosen[axis] = tuple(dict.fromkeys(self._value(axis, text) for text in only[axis]))
+        reps = _repetitions(only["rep"]) if "rep" in only else range(self.repetitions[profile])
+        asked = product(*(chosen[axis] for axis in self.axes), reps)
+        if "size" not in self.axes:
+            return list(asked)
+        # A theory study has sizes of its own and, unless a filter names them, repetitions.
+        studies = {name: self.methods[name] for name in chosen[self.by]}
+        cells = [
+            (name, size, rep)
+            for name, size, rep in asked
+            if size in studies[name].sizes and ("rep" in only or rep < studies[name].repetitions)
+        ]
         if not cells:
-            have = "; ".join(
-                f"{name}: {', '.join(map(str, self.methods[name].sizes))}"
-                for name in chosen[self.by]
-            )
+            have = "; ".join(f"{k}: {', '.join(map(str, v.sizes))}" for k, v in studies.items())
             sizes = ", ".join(map(str, chosen["size"]))
             raise ValueError(f"size must be one that a study asked for has ({have}); got {sizes}.")
         return cells
 
-    def _has(self, cell: Cell, *, any_repetition: bool) -> bool:
-        """Whether a theory study has a size and repetition; other methods have all."""
-        if "size" not in self.axes:
-            return True
-        key, method = self.named(cell), self.methods[self.method_of(cell)]
-        return key["size"] in method.sizes and (any_repetition or key["rep"] < method.repetitions)
-
-    def _choose(self, axis: str, profile: str, wanted: Iterable[str] | None) -> tuple[Any, ...]:
-        if wanted is not None:
-            return tuple(dict.fromkeys(self._value(axis, value) for value in wanted))
-        return self.subsets.get(profile, {}).get(axis, self.axes[axis])
-
     def _value(self, axis: str, text: str) -> Any:
         """Return the axis value that is written so."""
-        written = self._written[axis]
-        return written[text if text in written else check_choice(text, axis, list(written))]
+        return self._written[axis][check_choice(text, axis, self._written[axis])]
 
     @cached_property
     def _written(self) -> dict[str, dict[str, Any]]:
@@ -384,12 +384,11 @@ def _repetitions(values: Iterable[str]) -> list[int]:
     """Read repetitions such as "3" and ranges such as "10-19"."""
     found: dict[int, None] = {}
     for value in values:
-        first, dash, last = str(value).partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        ends = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", str(value))
+        span = range(int(ends[1]), int(ends[2] or ends[1]) + 1) if ends else ()
+        if not span:
             raise ValueError(f"rep must be a number such as 3 or a range 10-19; got {value!r}.")
-        if last and int(last) < int(first):
-            raise ValueError(f"rep must be a range that ascends; got {value!r}.")
-        found.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
+        found |= dict.fromkeys(span)
     return list(found)
 
 

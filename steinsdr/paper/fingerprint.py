@@ -15,51 +15,23 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
-__all__ = ["code_hash", "reachable", "scope"]
-
+__all__ = ["code_hash", "reachable"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
 # Read now, when the modules are being loaded too. Hidden files are those of editors.
+_FILES = [path for path in PACKAGE.rglob("*.py") if not path.name.startswith(".")]
+_NAMES = (".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in _FILES)
 _TEXTS = {
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
-        ".__init__"
-    ): path.read_text(encoding="utf-8")
-    for path in PACKAGE.rglob("*.py")
-    if not path.name.startswith(".")
+    name.removesuffix(".__init__"): path.read_text(encoding="utf-8")
+    for name, path in zip(_NAMES, _FILES, strict=True)
 }
-
-# Definitions that others name as one of several choices, and the families of methods that use
-# them. A row of another family uses nothing of them, so its fingerprint leaves them out.
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "TikhonovScore": ("tikhonov", "score-kernel", "floor-kernel", "coupled"),
-    "DenoisingScore": ("denoising", "score-network"),
-    "AdaptiveRank": ("tikhonov", "denoising", "analytic", "sir", "ridge", "permutation"),
-}
-
-
-def scope(
-    family: str, functions: Iterable[Callable[..., Any]], unused: Iterable[str] = ()
-) -> tuple[list[str], set[str]]:
-    """Return the arguments of :func:`code_hash` for a family of methods.
-
-    Parameters
-    ----------
-    family : str
-        Decides which of the choices that the code offers is its own.
-    functions : iterable of functions
-        Where the computation of a row begins.
-    unused : iterable of str
-        Names that are not followed besides.
-    """
-    others = {name for name, families in _CHOICES.items() if family not in families}
-    others |= {"atomic_write", "code_hash"}  # files of scores: they decide no number
-    return [f"{f.__module__}:{f.__qualname__}" for f in functions], others.union(unused)
 
 
 def code_hash(roots: Iterable[str], stop: Iterable[str] = ()) -> str:
@@ -81,19 +53,10 @@ def reachable(roots: Iterable[str], stop: Iterable[str] = ()) -> dict[str, str]:
 
     A name is followed inside its module, through imports (those inside functions too) and as an
     attribute of an imported module. What is called as a method is found with its class.
-
-    Raises
-    ------
-    ValueError
-        If a root does not exist.
     """
     skip = frozenset(stop)
     found: dict[str, str] = {}
     waiting = list(roots)
-    for root in waiting:
-        module, _, name = root.partition(":")
-        if module not in _TEXTS or name not in _definitions(module):
-            raise ValueError(f"root {root!r} is not a definition of the package.")
     while waiting:
         key = waiting.pop()
         if key in found:
@@ -144,13 +107,12 @@ def _top_level(node: ast.AST) -> Iterator[ast.stmt]:
 def _imports(module: str) -> dict[str, tuple[str, str]]:
     """Return the package's names that a module imports anywhere: (module, name or "")."""
     is_package = any(other.startswith(f"{module}.") for other in _TEXTS)
-    here = module if is_package else module.rpartition(".")[0]
+    package = module if is_package else module.rpartition(".")[0]
     found = {}
     for node in ast.walk(ast.parse(_TEXTS[module])):
         if not isinstance(node, ast.ImportFrom):
             continue
-        above = here.split(".")[: len(here.split(".")) - node.level + 1] if node.level else []
-        source = ".".join([*above, *([node.module] if node.module else [])])
+        source = resolve_name("." * node.level + (node.module or ""), package)
         for alias in node.names:
             whole = f"{source}.{alias.name}"
             target = (whole, "") if whole in _TEXTS else (source, alias.name)

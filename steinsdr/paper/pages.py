@@ -25,7 +25,7 @@ from ..simulation import LAWS
 from .claims import ANSWERS, NN, load_claims
 from .experiment import EXPERIMENTS, find_experiment
 from .ledger import LAYOUTS, MEASURES, SCANT, Ledger, readable, title_of
-from .provenance import Manifest, environments
+from .provenance import Manifest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -338,7 +338,7 @@ def computing_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
             "failed": manifest["failed"],
             "hours on one core": round(manifest["seconds"] / 3600, 1),
         } | {  # several of a kind where it changed between runs
-            head: ", ".join(dict.fromkeys(str(one[part][key]) for one in environments(manifest)))
+            head: ", ".join(dict.fromkeys(str(one[part][key]) for one in manifest["environments"]))
             for head, (part, key) in kinds.items()
         }
     return pd.DataFrame.from_dict(records, orient="index")

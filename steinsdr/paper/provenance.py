@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._base import check_integer
 from ..simulation import BASE_SEED, stream
 from .experiment import EXPERIMENTS, Cell, Experiment, Row, find_experiment
 from .store import Store, atomic_write, digest, locked
@@ -26,7 +25,7 @@ from .store import Store, atomic_write, digest, locked
 __all__ = [
     "Manifest",
     "check_code",
-    "environments",
+    "check_rows",
     "record_rows",
     "replay",
     "replay_sample",
@@ -42,25 +41,8 @@ _SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 i
 _DIGESTS = "number of rows that are ok, and the start of the SHA-256 of their lines, in order"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
 
-# What is read back from a manifest: types of JSON, with "*" for any name; others are free.
-_MADE_WITH = {"versions": {"numpy": "", "torch": ""}, "machine": {"processor": ""}}
-_SHAPE = {
-    "methods": {"*": {"code": "", "found_equal": [{"code": ""}]}},
-    "rows": {"*": 0},
-    "digests": {"*": ""},
-    "environments": [_MADE_WITH],
-    **_MADE_WITH,
-}
-
-
-def environments(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the versions and machines that rows were made with, the first ones first.
-
-    A manifest of an earlier version of the package knows the last ones alone.
-    """
-    keys = ("versions", "machine")
-    last = [{key: content[key] for key in keys}] if content.keys() >= set(keys) else []
-    return content.get("environments", last)
+# What is read back from a manifest, where it is there.
+_PARTS = {"methods": dict, "rows": dict, "digests": dict, "environments": list}
 
 
 class Manifest:
@@ -82,8 +64,13 @@ class Manifest:
             content = json.loads(self.path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{self.path} is not JSON ({error}); restore it.") from error
-        if wrong := _misshapen(content, _SHAPE):
-            raise ValueError(f"{self.path} is not a manifest: {wrong}. Restore it.")
+        if not isinstance(content, dict):
+            raise ValueError(f"{self.path} holds {content!r}; expected a manifest. Restore it.")
+        for name, kind in _PARTS.items():
+            if not isinstance(found := content.get(name, kind()), kind):
+                raise ValueError(
+                    f"{self.path}: {name} is {found!r}; expected a {kind.__name__}. Restore it."
+                )
         return content
 
     def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:
@@ -116,7 +103,7 @@ class Manifest:
         with locked(self.path):
             content = self.load()
             if not replayed:
-                now, seen = _environment(), environments(content)
+                now, seen = _environment(), content.get("environments", [])
                 content |= {**now, "environments": seen if now in seen else [*seen, now]}
             recorded = content.setdefault("methods", {})
             if (old := content.get("design", self._design())) != self._design():
@@ -150,10 +137,10 @@ class Manifest:
         """
         content = self.load()
         counts, digests = content.get("rows", {}), content.get("digests", {})
-        stored = self._by_method(rows)
+        stored = self.by_method(rows)
         altered, unrecorded = {}, {}
         for name in self.experiment.methods:
-            mine = stored.get(name, [])
+            mine = stored[name]
             count = counts.get(name, 0) if name in digests else 0
             number = str(digests.get(name)).partition(" ")[0]
             if len(mine) < count:
@@ -164,10 +151,11 @@ class Manifest:
                 unrecorded[name] = len(mine) - count
         return altered, unrecorded
 
-    def _by_method(self, rows: Mapping[Cell, Row]) -> dict[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
+    def by_method(self, rows: Mapping[Cell, Row]) -> defaultdict[str, list[Row]]:
+        """Return the rows of each method, in the order of the file."""
+        found: defaultdict[str, list[Row]] = defaultdict(list)
         for cell, row in rows.items():
-            found.setdefault(self.experiment.method_of(cell), []).append(row)
+            found[self.experiment.method_of(cell)].append(row)
         return found
 
     def _digest(self, rows: Iterable[Row], number: str = "") -> str:
@@ -184,10 +172,11 @@ class Manifest:
         with locked(self.path):
             before = self.load()
             altered = {} if accept else self.compare(rows)[0]
-            digests = {m: self._digest(mine) for m, mine in self._by_method(rows).items()}
-            digests |= {m: before["digests"][m] for m in altered}
-            counts = {**Counter(map(self.experiment.method_of, rows))}
-            counts |= {m: before["rows"][m] for m in altered}
+            stored = self.by_method(rows)
+            digests = {name: self._digest(mine) for name, mine in stored.items()}
+            counts = {name: len(mine) for name, mine in stored.items()}
+            digests |= {name: before["digests"][name] for name in altered}
+            counts |= {name: before["rows"][name] for name in altered}
             content = before | {
                 "experiment": self.experiment.name,
                 "columns": list(self.experiment.columns),
@@ -206,7 +195,7 @@ class Manifest:
 
     def made_here(self) -> bool:
         """Whether all rows were made on this kind of processor with these NumPy and PyTorch."""
-        made = environments(self.load())
+        made = self.load().get("environments", [])
         return bool(made) and all(_kind(one) == _kind(_environment()) for one in made)
 
     def _design(self) -> dict[str, Any]:
@@ -218,22 +207,6 @@ class Manifest:
     def _write(self, content: dict[str, Any]) -> None:
         text = json.dumps(content, indent=1, ensure_ascii=False)
         atomic_write(self.path, f"{text}\n".encode())
-
-
-def _misshapen(found: Any, shape: Any, where: str = "it") -> str:
-    """Return what in JSON is not as in a shape, "" if nothing; only lists may be missing inside."""
-    if type(found) is not type(shape):
-        return f"{where} is a {type(found).__name__}; expected a {type(shape).__name__}"
-    inside: list[tuple[Any, Any, str]] = []
-    if isinstance(found, list):
-        inside = [(one, shape[0], f"an entry of {where}") for one in found]
-    elif isinstance(found, dict):
-        needed = [] if where == "it" else [k for k in shape if not isinstance(shape[k], list)]
-        if lacking := [name for name in needed if name not in (*found, "*")]:
-            return f"{where} has no {', '.join(map(repr, lacking))}"
-        parts = {name: shape.get(name, shape.get("*")) for name in found}
-        inside = [(found[k], part, repr(k)) for k, part in parts.items() if part is not None]
-    return next((wrong for part in inside if (wrong := _misshapen(*part))), "")
 
 
 def _codes(entry: Mapping[str, Any]) -> list[str]:
@@ -291,56 +264,52 @@ def replay(experiment: Experiment, folder: str | os.PathLike[str], stored: Row) 
     return same
 
 
-def check_code(
-    experiment: Experiment,
-    folder: str | os.PathLike[str],
-    methods: Iterable[str],
-    *,
-    accept: bool = False,
-    sample: int = 3,
-) -> dict[str, int]:
-    """Refuse to mix rows made by different code, unless a replay finds them equal.
+def check_rows(store: Store) -> dict[str, list[str]]:
+    """Return the methods whose code or settings are not those of their rows, and what changed.
 
-    Returned are the methods whose code or settings changed, and how many rows of each were
-    replayed.
+    The rows are those that the store has read.
 
     Raises
     ------
     ValueError
-        If a method's code or settings are not those of its stored rows, and ``accept`` is false
-        or a replayed row differs; or if ``sample`` is less than one row.
+        If rows are not those that the manifest records.
     """
-    check_integer(sample, "sample", low=1)
-    store, manifest = Store(experiment, folder), Manifest(experiment, folder)
-    rows = store.read()
-    stored = {*map(experiment.method_of, rows)}
-    altered, unrecorded = manifest.compare(rows)
+    manifest = Manifest(store.experiment, store.path.parent)
+    altered, unrecorded = manifest.compare(store.rows)
     if altered:
         raise ValueError(
             f"rows in {store.path} are not those that {manifest.path.name} records: "
             f"{_by_name(altered)}. Restore them, or take them as they are: "
-            f"steinsdr check {experiment.name} --record-rows."
+            f"steinsdr check {store.experiment.name} --record-rows."
         )
     if unrecorded:
         print(
             f"{store.path}: rows without a record, as after a killed run: {_by_name(unrecorded)}."
         )
-    wanted = [name for name in methods if name in stored]
-    changed = manifest.changed(wanted)
-    if changed and not accept:
-        what = "; ".join(f"{name} ({', '.join(keys)})" for name, keys in changed.items())
-        raise ValueError(
-            f"the code or settings behind the rows in {store.path} changed: {what}. "
-            "--accept-code-change replays some rows of each and goes on if they are the same."
-        )
-    replayed = {}
-    if changed:
+    return manifest.changed(manifest.by_method(store.rows))
+
+
+def check_code(
+    experiment: Experiment, folder: str | os.PathLike[str], sample: int = 3
+) -> dict[str, int]:
+    """Replay rows of every method whose code or settings changed, and record that they are equal.
+
+    Returned is how many rows of each such method were replayed, at most ``sample``.
+
+    Raises
+    ------
+    ValueError
+        If a replayed row differs, or rows are not those that the manifest records.
+    """
+    store, manifest = Store(experiment, folder), Manifest(experiment, folder)
+    stored, replayed = manifest.by_method(store.read()), {}
+    if changed := check_rows(store):
         print(f"{experiment.name}: up to {sample} rows of {len(changed)} methods are replayed.")
     for name in changed:
         # Sorted, so that the sample does not depend on the order of computing.
-        mine = sorted(cell for cell in rows if experiment.method_of(cell) == name)
+        mine = sorted(stored[name])
         chosen = stream(BASE_SEED, "replay", experiment.name, name).permutation(len(mine))[:sample]
-        same = [replay(experiment, folder, rows[mine[k]]) for k in chosen]
+        same = [replay(experiment, folder, mine[k]) for k in chosen]
         if not all(same):
             raise ValueError(
                 f"{name}: {same.count(False)} of {len(same)} replayed rows of {store.path} differ "
@@ -382,11 +351,11 @@ def status(folder: str | os.PathLike[str]) -> str:
 
 def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
     rows, manifest = Store(experiment, folder).read(), Manifest(experiment, folder)
-    changed = manifest.changed({*map(experiment.method_of, rows)})
-    altered, unrecorded = manifest.compare(rows)
+    stored = manifest.by_method(rows)
+    changed, (altered, unrecorded) = manifest.changed(stored), manifest.compare(rows)
     lines = [f"{experiment.name:<20}{'stored':>8}{'missing':>9}{'failed':>8}{'hours':>8}  code"]
     for method in experiment.known(experiment.by):
-        mine = [row for row in rows.values() if experiment.method_of(row.cell) == method]
+        mine = stored[method]
         missing = {*experiment.cells(only={experiment.by: [method]})} - rows.keys()
         failed = sum(row.status != "ok" for row in mine)
         hours = sum(row.seconds for row in mine) / 3600

@@ -290,21 +290,14 @@ def rates_table(frame: pd.DataFrame) -> pd.DataFrame:
 
     Columns axis, smallest, largest, repetitions, slope, low, high, stated (NaN if nothing is).
     """
-    records = {}
-    for name, rows in frame.groupby("study", sort=False):
-        study, rate = STUDIES[str(name)], study_rate(rows, str(name))
-        records[name] = {
-            "axis": study.axis,
-            "smallest": rows["size"].min(),
-            "largest": rows["size"].max(),
-            "repetitions": rows["rep"].nunique(),
-            "slope": rate.slope,
-            "low": rate.low,
-            "high": rate.high,
-            "stated": study.exponent,
-        }
-    table = pd.DataFrame.from_dict(records, orient="index").rename_axis("study")
-    return table.astype({"stated": float})
+    table = frame.groupby("study", sort=False).agg(
+        smallest=("size", "min"), largest=("size", "max"), repetitions=("rep", "nunique")
+    )
+    table.insert(0, "axis", [STUDIES[name].axis for name in table.index])
+    table = table.join(pd.DataFrame([study_rate(frame, name) for name in table.index], table.index))
+    return table.assign(stated=[STUDIES[name].exponent for name in table.index]).astype(
+        {"stated": float}
+    )
 
 
 def shares_table(frame: pd.DataFrame) -> pd.DataFrame:

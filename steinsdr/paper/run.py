@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from tqdm import tqdm
 
 from .experiment import Cell, Experiment, Row
-from .provenance import Manifest, check_code
+from .provenance import Manifest, check_rows
 from .store import Store
 
 __all__ = ["Outcome", "run"]
 
-_Task = tuple[Experiment, int, list[Cell], str | None]  # arguments of _work
+_Task = tuple[Experiment, list[Cell], str | None]  # arguments of _work
+_Result = tuple[list[Row], list[str]]
 _GO_ON = "finished rows are stored, the same command goes on."
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
@@ -41,7 +42,6 @@ def run(
     jobs: int = 1,
     scheduler: str | None = None,
     cache: str | os.PathLike[str] | None = None,
-    accept_code_change: bool = False,
     retry_failed: bool = False,
     progress: bool = True,
 ) -> Outcome:
@@ -61,9 +61,6 @@ def run(
         Address of a Dask scheduler, ``tcp://...``, whose workers compute instead.
     cache : path, optional
         Folder of score fits shared between experiments and runs; all workers must see it.
-    accept_code_change : bool
-        If the code or settings of a method with rows changed, replay some of them and go on if
-        they are the same.
     retry_failed : bool
         Try failed cells again; a failure stays until its cell's new outcome takes its place.
     progress : bool
@@ -74,12 +71,19 @@ def run(
     OSError
         If the disk is full, a worker died or the scheduler is lost; finished groups are stored.
     ValueError
-        If code or settings changed, or no scheduler answers.
+        If code or settings of a method with rows changed, rows were altered, or no scheduler
+        answers.
     """
     store, manifest = Store(experiment, folder), Manifest(experiment, folder)
     store.append()  # mends what a killed run has left
-    methods = dict.fromkeys(map(experiment.method_of, cells))
-    check_code(experiment, folder, methods, accept=accept_code_change)
+    wanted = {*map(experiment.method_of, cells)}
+    changed = check_rows(store)
+    if what := "; ".join(f"{m} ({', '.join(changed[m])})" for m in changed if m in wanted):
+        raise ValueError(
+            f"the code or settings behind the rows in {store.path} changed: {what}. "
+            f"steinsdr check {experiment.name} replays some rows of each, and records the new code "
+            "if they are the same."
+        )
     missing = [cell for cell in cells if store.lacks(cell, retry_failed)]
     if retry_failed:
         print(f"{sum(cell in store.rows for cell in missing)} failed cell(s) are tried again.")
@@ -96,17 +100,16 @@ def run(
         return Outcome(len(cells), before, 0, 0)
     # Before the first row: should the run be killed, its rows are still accounted for.
     manifest.record(dict.fromkeys(map(experiment.method_of, missing)))
-    groups = experiment.groups(missing)
     added = failed = 0
     interrupted = False
     with tqdm(total=cost, desc=experiment.name, bar_format=_BAR, disable=not progress) as bar:
-        results = _results(experiment, groups, jobs, scheduler, cache)
+        results = _results(experiment, missing, jobs, scheduler, cache)
         try:
-            for index, rows in results:
+            for rows in results:
                 fresh = store.append(rows, retried=retry_failed)
                 added += len(fresh)
                 failed += sum(row.status != "ok" for row in fresh)
-                bar.update(experiment.cost(groups[index]))
+                bar.update(experiment.cost(row.cell for row in rows))
                 bar.set_postfix_str(f"{added}/{len(missing)} cells, {failed} failed")
         except KeyboardInterrupt:
             interrupted = True
@@ -117,38 +120,37 @@ def run(
     return Outcome(len(cells), before, added, failed, interrupted)
 
 
-def _work(
-    experiment: Experiment, index: int, cells: list[Cell], cache: str | None
-) -> tuple[int, list[Row], list[str]]:
+def _work(experiment: Experiment, cells: list[Cell], cache: str | None) -> _Result:
     """Compute a group in a worker; also return the hashes of the worker's code."""
-    return index, experiment.compute(cells, cache), _hashes(experiment, cells)
+    rows = experiment.compute(cells, cache)
+    return rows, _hashes(experiment, rows)
 
 
-def _hashes(experiment: Experiment, cells: list[Cell]) -> list[str]:
-    return [experiment.signature(experiment.method_of(cell))["code"] for cell in cells]
+def _hashes(experiment: Experiment, rows: list[Row]) -> list[str]:
+    return [experiment.signature(experiment.method_of(row.cell))["code"] for row in rows]
 
 
 def _results(
     experiment: Experiment,
-    groups: Sequence[list[Cell]],
+    cells: Sequence[Cell],
     jobs: int,
     scheduler: str | None,
     cache: str | os.PathLike[str] | None,
-) -> Generator[tuple[int, list[Row]], None, None]:
-    """Yield the index and rows of each group as it is finished."""
+) -> Generator[list[Row], None, None]:
+    """Yield the rows of each group as it is finished."""
     folder = None if cache is None else os.path.abspath(cache)
-    tasks = [(experiment, k, cells, folder) for k, cells in enumerate(groups)]
+    tasks = [(experiment, group, folder) for group in experiment.groups(cells)]
     done = _local(tasks, jobs) if scheduler is None else _distributed(tasks, scheduler)
     try:
-        for index, rows, hashes in done:
-            if hashes != _hashes(experiment, groups[index]):
+        for rows, hashes in done:
+            if hashes != _hashes(experiment, rows):
                 raise ValueError("a worker runs other code than this process; install one version.")
-            yield index, rows
+            yield rows
     except MemoryError as error:
         raise OSError(f"out of memory; {_GO_ON}") from error
 
 
-def _local(tasks: Sequence[_Task], jobs: int) -> Iterator[tuple[int, list[Row], list[str]]]:
+def _local(tasks: Sequence[_Task], jobs: int) -> Iterator[_Result]:
     from joblib import Parallel, delayed
 
     options = {"initializer": _end_with, "initargs": (os.getpid(),)} if jobs > 1 else {}
@@ -170,15 +172,9 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _distributed(
-    tasks: Sequence[_Task], scheduler: str
-) -> Iterator[tuple[int, list[Row], list[str]]]:
-    try:
-        from distributed import Client, KilledWorker, as_completed
-    except ImportError as error:
-        raise ValueError(
-            "--scheduler needs Dask; in a copy of the repository: pip install '.[cluster]'."
-        ) from error
+def _distributed(tasks: Sequence[_Task], scheduler: str) -> Iterator[_Result]:
+    from distributed import Client, KilledWorker, as_completed
+
     try:
         client = Client(scheduler, timeout="20s")
     except (OSError, ValueError) as error:

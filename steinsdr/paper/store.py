@@ -11,6 +11,7 @@ import hashlib
 import io
 import math
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,30 +30,29 @@ __all__ = ["Store", "atomic_write", "digest", "locked"]
 def locked(path: Path) -> Iterator[None]:
     """Hold the exclusive lock that belongs to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(_created(path.parent / f".{path.name}.lock"), "w") as file:
+    with open(path.parent / f".{path.name}.lock", "a") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _created(path: Path, flags: int = 0) -> int:
-    """Open a file of our own for writing; OSError if its name is a link to another file."""
-    no_link = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
-    return os.open(path, os.O_CREAT | os.O_WRONLY | no_link | flags, 0o666)
-
-
 def atomic_write(path: Path, content: bytes) -> None:
     """Replace a file by new content, durably: readers see the old or the new one, whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with os.fdopen(_created(temporary, os.O_TRUNC), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        _write(temporary, "xb", content)
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _write(path: Path, mode: str, content: bytes) -> None:
+    # Buffered: an unbuffered file may write a part and say so only in what it returns.
+    with open(path, mode) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 class Store:
@@ -81,12 +81,6 @@ class Store:
         """Read the file without changing it; a torn last line is left out, and printed."""
         self._load()
         return self.rows
-
-    def row(self, cell: Cell) -> Row:
-        """Read the row of a cell; ValueError if there is none."""
-        if cell not in self.read():
-            raise ValueError(f"{self.path} has no row {_name(cell)}; steinsdr status lists them.")
-        return self.rows[cell]
 
     def lacks(self, cell: Cell, retried: bool = False) -> bool:
         """Whether a cell has no row or, with ``retried``, one that failed."""
@@ -118,12 +112,7 @@ class Store:
                 kept = {cell: row for cell, row in self.rows.items() if cell not in fresh}
                 self._rewrite(kept | fresh)
             elif fresh:
-                content = _encoded(self.experiment, fresh.values())
-                # Buffered: an unbuffered file may write a part and say so only in what it returns.
-                with open(self.path, "ab") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
+                _write(self.path, "ab", _encoded(self.experiment, fresh.values()))
                 self.rows |= fresh
             self._seen = self._state()
         return list(fresh.values())
@@ -176,16 +165,12 @@ class Store:
         (fields,) = csv.reader([line])
         named = dict(zip(self.experiment.columns, fields, strict=True))
         cell = self.experiment.parse([named[name] for name in self.experiment.keys])
-        status = named["status"]
-        numbers: dict[str, float] = {}
-        kinds = {**(self.experiment.values if status == "ok" else {}), "seconds": float}
-        for name, kind in kinds.items():
-            try:
-                numbers[name] = kind(named[name])
-            except ValueError:
-                raise ValueError(f"{name}: {named[name]!r}; expected a number") from None
-        seconds = numbers.pop("seconds")
-        row = Row(cell, tuple(numbers.values()), status, seconds)
+        kinds = {**(self.experiment.values if named["status"] == "ok" else {}), "seconds": float}
+        try:
+            *values, seconds = (kind(named[name]) for name, kind in kinds.items())
+        except ValueError as error:
+            raise ValueError(f"expected numbers in {', '.join(kinds)}: {error}") from error
+        row = Row(cell, tuple(values), named["status"], seconds)
         if line != (written := _text(self.experiment, row)[:-1]):
             raise ValueError(f"expected {written!r}")
         return row
@@ -195,20 +180,17 @@ def _text(experiment: Experiment, row: Row) -> str:
     """Return the line of a row; ValueError for a status or number that no run has."""
     if row.status != "ok" and not row.status.startswith("failed: "):
         raise ValueError(f"status: {row.status!r}; expected 'ok' or 'failed: ' and a reason")
-    numbers = dict(zip(experiment.values, row.values, strict=False))
+    numbers = dict(zip(experiment.values, row.values, strict=False))  # none if it failed
     for name, value in {**numbers, "seconds": row.seconds}.items():
-        high = experiment.largest.get(name, math.inf)
-        if not (math.isfinite(value) and 0 <= value <= high):
-            limits = f"from 0 to {high:g}" if high < math.inf else "at least 0"
+        if not 0 <= value < math.inf:
             raise ValueError(
-                f"{_name(row.cell)}: {name} is {value!r}; expected a finite number {limits}"
+                f"{_name(row.cell)}: {name} is {value!r}; expected a finite number at least 0"
             )
     fields = dict(zip(experiment.keys, row.cell, strict=True))
     fields |= {name: repr(value) for name, value in numbers.items()}
     fields |= {"status": row.status, "seconds": f"{row.seconds:.3f}"}
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, experiment.columns, lineterminator="\n")
-    writer.writerow(fields)  # a failed row has no values: empty fields
+    csv.DictWriter(buffer, experiment.columns, lineterminator="\n").writerow(fields)
     return buffer.getvalue()
 
 
