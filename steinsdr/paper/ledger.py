@@ -87,40 +87,37 @@ def summarize(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame:
     Failed repetitions do not enter mean and sd, as in the paper; ``failure_rate`` counts them.
     """
     layout = LAYOUTS[experiment.name]
-    grouped = rows.groupby([*layout.keys, "method"], sort=False, as_index=False)
-    parts = [
-        grouped.agg(
-            mean=(measure, "mean"),
-            sd=(measure, lambda v: v.std(ddof=1)),
-            reps=(measure, "count"),
-            failure_rate=("status", lambda s: float((s != "ok").mean())),
-        ).assign(measure=measure)
-        for measure in layout.measures
-    ]
-    return pd.concat(parts, ignore_index=True)
+    keys = [*layout.keys, "method"]
+    failed = rows.assign(failed=rows["status"] != "ok")
+    long = failed.melt([*keys, "failed"], list(layout.measures), var_name="measure")
+    return long.groupby([*keys, "measure"], sort=False, as_index=False).agg(
+        mean=("value", "mean"),
+        sd=("value", "std"),
+        reps=("value", "count"),
+        failure_rate=("failed", "mean"),
+    )
 
 
 def load_paper(table: str, folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Return the paper's figures: keys, method, measure, mean, sd, bold, failure_rate."""
     layout = LAYOUTS[table]
-    paper = pd.read_csv(Path(folder) / layout.file)
+    paper = pd.read_csv(Path(folder) / layout.file).rename(columns={"n_labeled": "n"})
     if "distribution" in paper:
         paper["law"] = paper["distribution"].map({law.label: name for name, law in LAWS.items()})
-    paper = paper.rename(columns={"n_labeled": "n"})
-    for column, default in (("bold", False), ("failure_rate", 0.0)):
-        if column not in paper:
-            paper[column] = default
-    paper["bold"] = paper["bold"].astype(bool)
     if table == "table3":
-        parts = [
-            paper.assign(measure=m, mean=paper[f"{m}_mean"], sd=paper[f"{m}_sd"])
-            for m in layout.measures
-        ]
-        paper = pd.concat(parts, ignore_index=True)
+        paper = pd.concat(
+            [
+                paper.assign(measure=m, mean=paper[f"{m}_mean"], sd=paper[f"{m}_sd"])
+                for m in layout.measures
+            ],
+            ignore_index=True,
+        ).assign(bold=False, failure_rate=0.0)
         _add_what_the_text_says(paper)
     else:
-        paper["measure"] = next(iter(layout.measures))
-    return paper[[*layout.keys, "method", "measure", "mean", "sd", "bold", "failure_rate"]]
+        (measure,) = layout.measures
+        paper = pd.DataFrame({"failure_rate": 0.0, **paper, "measure": measure})
+    columns = [*layout.keys, "method", "measure", "mean", "sd", "bold", "failure_rate"]
+    return paper[columns].astype({"bold": bool})
 
 
 def _add_what_the_text_says(table3: pd.DataFrame) -> None:

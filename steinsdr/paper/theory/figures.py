@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 __all__ = ["label_log_axis", "plot_rates"]
@@ -30,7 +30,7 @@ def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
     axis.set_major_locator(
         LogLocator(base=10, subs=(1.0, 2.0, 5.0) if high / low < 300 else (1.0,))
     )
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 
 
