@@ -80,9 +80,10 @@ def _gaussian_grid(half_width: float = 9.0, m: int = 20_001) -> tuple[NDArray, N
 
 
 def product_norms() -> pd.DataFrame:
-    r"""Lemma 2 for pairs from independent to identical: columns pair, constant (the C that would do).
+    r"""Lemma 2 for pairs from independent to identical: columns pair and constant.
 
-    The constant is :math:`\|xy - E(xy)\|_{\psi_1} / (\|x\|_{\psi_2}\|y\|_{\psi_2})`.
+    The constant is the C that would do, :math:`\|xy - E(xy)\|_{\psi_1} /
+    (\|x\|_{\psi_2}\|y\|_{\psi_2})`.
     """
     z, w = _gaussian_grid()
     coarse, weights = _gaussian_grid(m=801)
