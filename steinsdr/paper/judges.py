@@ -52,7 +52,7 @@ JUDGES: dict[str, Judge] = {}
 
 
 def _judges(label: str, rule: Callable[[Facts], str | bool], *first: Any) -> Callable:
-    """Enter the function below, with its first arguments, as the measurement for a label."""
+    """Return a decorator that enters a function into ``JUDGES``, its first arguments filled in."""
 
     def enter(function: Callable) -> Callable:
         JUDGES[label] = Judge(partial(function, *first), rule)
@@ -62,26 +62,28 @@ def _judges(label: str, rule: Callable[[Facts], str | bool], *first: Any) -> Cal
 
 
 def _rng(name: str) -> np.random.Generator:
+    """Return the stream of random numbers of one measurement."""
     return stream(BASE_SEED, "claims", name)
 
 
 def _graded(share: float, whole: float = 1.0, part: float = 0.5) -> str:
+    """Return "yes" from a share of ``whole`` on, "in part" from ``part`` on, else "no"."""
     return "yes" if share >= whole else "in part" if share >= part else "no"
 
 
-def _parts(*conditions: bool) -> str:
-    """Return "yes" if all conditions are met, "in part" if one is."""
+def _met(*conditions: bool) -> str:
+    """Return "yes" if all conditions are met, "in part" if at least one is, else "no"."""
     return _graded(float(np.mean(conditions)), part=1e-9)
 
 
-def _mean(values: Any) -> str:
+def _mean_in_words(values: Any) -> str:
     """Return a mean with its 95 percent interval, in words."""
     margin = 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
     return f"{np.mean(values):.2f} [{np.mean(values) - margin:.2f}, {np.mean(values) + margin:.2f}]"
 
 
 def _share(outcomes: Any) -> pd.Series:
-    """Return the share of true outcomes with its interval: a row of ``shares_table``."""
+    """Return the share of true outcomes with a 95 percent interval: share, low, high."""
     frame = pd.DataFrame({"study": "", "size": 0, "value": np.asarray(outcomes, dtype=float)})
     return shares_table(frame).iloc[0]
 
@@ -205,7 +207,7 @@ def _coupled(stored: StoredRows) -> Facts:
     normal = study_rate(stored.studies, "coupled-1")
     rate = rates.rate_of(jump, "n", "error", rng=_rng("uniform"))
     last = jump.query("n == 400").error
-    return {"uniform": rate, "last": last.mean(), "error": _mean(last), "normal": normal}
+    return {"uniform": rate, "last": last.mean(), "error": _mean_in_words(last), "normal": normal}
 
 
 @_judges("thm:kernel/2", lambda f: f["uniform"].high < -0.1 and f["normal"].high < 0)
@@ -249,7 +251,7 @@ def _corollary(_: StoredRows) -> Facts:
 def _linearity(_: StoredRows) -> Facts:
     frame = lemma1.linearity_distances(["lognormal"], [8000, 64_000], n_reps=4, seed=BASE_SEED)
     groups = frame.groupby(["method", "n"]).distance
-    mean, told = groups.mean(), groups.agg(_mean)
+    mean, told = groups.mean(), groups.agg(_mean_in_words)
     told = {"stein_told": told["Stein"].tolist(), "sir_told": told["SIR"].tolist()}
     return {"stein": mean["Stein"].tolist(), "sir": mean["SIR"].tolist(), **told}
 
@@ -262,7 +264,7 @@ def _easier(_: StoredRows) -> Facts:
 
 @_judges(
     "remark after thm:subgcomp",
-    lambda f: _parts(f["rate"].low < -0.45 and f["rate"].high > -0.65, f["slow"].low > -0.4),
+    lambda f: _met(f["rate"].low < -0.45 and f["rate"].high > -0.65, f["slow"].low > -0.4),
 )
 def _adapts(_: StoredRows) -> Facts:
     options: dict[str, Any] = {"p": 10, "score": GaussianScore(), "n_reps": 8, "seed": BASE_SEED}
@@ -282,7 +284,7 @@ def _adapts(_: StoredRows) -> Facts:
 
 @_judges(
     "rem:ctre",
-    lambda f: _parts(
+    lambda f: _met(
         f["sup"] < f["split"], f["score"]["curl-free"] < f["score"]["diagonal"], f["gain"] > 0.05
     ),
 )
@@ -296,7 +298,7 @@ def _remark(_: StoredRows) -> Facts:
     distance = pair.distance["directions"]
     return {
         **{name: groups.get_group(key).mean() for name, key in keys.items()},
-        **{f"{name}_told": _mean(groups.get_group(key)) for name, key in keys.items()},
+        **{f"{name}_told": _mean_in_words(groups.get_group(key)) for name, key in keys.items()},
         **{"score": pair.own["score"], "gain": distance["diagonal"] / distance["curl-free"] - 1},
     }
 
@@ -308,7 +310,7 @@ def _threshold(_: StoredRows) -> Facts:
     return {"quarter": quarter, "half": half, "most": most}
 
 
-@_judges("alg:ars", lambda f: _parts(*(f[k].low <= 0.115 for k in ("null", "even", "medium"))))
+@_judges("alg:ars", lambda f: _met(*(f[k].low <= 0.115 for k in ("null", "even", "medium"))))
 def _adaptive(stored: StoredRows) -> Facts:
     options: dict[str, Any] = {"n_permutations": 60, "n_reps": 80, "seed": BASE_SEED}
     frame = theorem3.rank_frequencies([0.0, 0.5], n=200, **options)
@@ -363,7 +365,7 @@ def _source(_: StoredRows) -> Facts:
     return {"variation": variation, "growth": norms.iloc[1] / norms.iloc[0]}
 
 
-@_judges("assum:1", lambda f: _parts(max(f["normal"]) < 10, max(f["heavy"]) < 10))
+@_judges("assum:1", lambda f: _met(max(f["normal"]) < 10, max(f["heavy"]) < 10))
 def _subgaussian(_: StoredRows) -> Facts:
     b = simulate("isotropic", 1, seed=BASE_SEED).B[:, 0]
     laws = {"normal": "isotropic", "heavy": "lognormal"}
@@ -371,7 +373,7 @@ def _subgaussian(_: StoredRows) -> Facts:
     return {name: [kurtosis(law, b) for kurtosis in pair] for name, law in laws.items()}
 
 
-@_judges("ass:score", lambda f: _parts(f["rate"].high < 0, f["flat"] < 0.5))
+@_judges("ass:score", lambda f: _met(f["rate"].high < 0, f["flat"] < 0.5))
 def _consistent(stored: StoredRows) -> Facts:
     frame = score_errors.size_errors(
         TikhonovScore(3e-3, tol=1e-3), "mixture", 2, [100, 200, 400], n_reps=4, seed=BASE_SEED
@@ -381,7 +383,7 @@ def _consistent(stored: StoredRows) -> Facts:
     return {"rate": rate, "flat": kernel[12800] / kernel[1600]}
 
 
-@_judges("assum:subG", lambda f: _parts(f["normal"] < 10, f["heavy"] < 10))
+@_judges("assum:subG", lambda f: _met(f["normal"] < 10, f["heavy"] < 10))
 def _covariates(_: StoredRows) -> Facts:
     laws = {"normal": "isotropic", "heavy": "lognormal"}
     return {k: theorem1.largest_in_deviations(v, 100_000, _rng(v)) for k, v in laws.items()}

@@ -220,7 +220,7 @@ class Ledger:
             merged = merged.rename(columns={"mean_paper": "paper_mean", "sd_paper": "paper_sd"})
             merged["reps"] = merged["reps"].fillna(0).astype(int)
             merged[["mean", "sd"]] = merged[["mean", "sd"]].astype(float)
-            parts.append(_judged(merged, table))
+            parts.append(_with_verdicts(merged, table))
             listed = ours["method"].isin(PAPER_METHODS)
             if "law" in ours:
                 listed &= ours["law"].isin(theirs["law"])
@@ -260,7 +260,7 @@ class Ledger:
         others = others.assign(method=others["method"].str.removesuffix(ending))
         printed = self.cells[self.cells["table"] == table]
         printed = printed[[*keys, "paper_mean", "paper_sd", "failure_rate_paper"]]
-        return _judged(others.merge(printed, on=keys), table)
+        return _with_verdicts(others.merge(printed, on=keys), table)
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
@@ -279,7 +279,7 @@ class Ledger:
         return f"{reps.min()} to {reps.max()} {noun}, by method"
 
 
-def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
+def _with_verdicts(merged: pd.DataFrame, table: str) -> pd.DataFrame:
     """Add z and verdict to figures that stand beside the paper's."""
     figures = merged[["mean", "sd", "reps", "paper_mean", "paper_sd"]].to_numpy(float)
     repetitions = PAPER_REPETITIONS * (1.0 - merged["failure_rate_paper"])
@@ -356,14 +356,14 @@ def paired_differences(
     """Return the mean difference of every method to a reference, column by column of the table.
 
     The difference on one data set or partition varies much less than either result, so means of
-    differences decide more than differences of means.
+    differences decide more than differences of means. A positive difference favors the reference.
 
     Parameters
     ----------
     rows : DataFrame
         Of :func:`load_rows`.
     reference : str
-        Method that is subtracted: a positive difference favors it.
+        Method that is subtracted.
     measure : str
         Column of the rows.
     columns : sequence of str
@@ -372,8 +372,7 @@ def paired_differences(
     Returns
     -------
     DataFrame with ``columns`` and the columns method, difference, error, pairs
-        ``error`` is the standard error of the mean difference. A positive difference favors the
-        reference.
+        ``error`` is the standard error of the mean difference, ``pairs`` the number of data sets.
 
     Examples
     --------
