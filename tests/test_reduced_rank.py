@@ -43,8 +43,8 @@ def test_is_a_scikit_learn_estimator(estimator, check):
 def test_closed_form(rank, alpha, rng):
     """Ridge is least squares with extra rows, projected on the top right singular vectors."""
     X, Y = planted(rng, n=60, noise=2.0)
-    centred, responses = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    extra_X = np.vstack([centred, np.sqrt(len(X) * alpha) * np.eye(X.shape[1])])
+    centered, responses = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    extra_X = np.vstack([centered, np.sqrt(len(X) * alpha) * np.eye(X.shape[1])])
     extra_Y = np.vstack([responses, np.zeros((X.shape[1], Y.shape[1]))])
     B = np.linalg.lstsq(extra_X, extra_Y, rcond=None)[0]
     V = np.linalg.svd(extra_X @ B, full_matrices=False)[2][:rank].T
@@ -52,7 +52,7 @@ def test_closed_form(rank, alpha, rng):
     np.testing.assert_allclose(model.coef_, (B @ V @ V.T).T, atol=1e-10)
     assert np.linalg.matrix_rank(model.coef_) == rank
     np.testing.assert_allclose(model.decoder_ @ model.decoder_.T, np.eye(rank), atol=1e-12)
-    fitted = centred @ B @ V @ V.T + Y.mean(axis=0)
+    fitted = centered @ B @ V @ V.T + Y.mean(axis=0)
     np.testing.assert_allclose(model.predict(X), fitted, atol=1e-10)
     np.testing.assert_allclose(
         model.transform(X) @ model.decoder_ + Y.mean(axis=0), fitted, atol=1e-10

@@ -169,7 +169,7 @@ def feature_norm(p: int, c: float) -> float:
 def _random_field(
     n: int, p: int, c: float, rng: np.random.Generator
 ) -> tuple[NDArray, NDArray, CurlFreeIMQ, float]:
-    r"""Return centres, coefficients, kernel and RKHS norm of a random sum of kernel functions."""
+    r"""Return centers, coefficients, kernel and RKHS norm of a random sum of kernel functions."""
     X, V = rng.standard_normal((2, n, p))
     kernel = CurlFreeIMQ(X, c)
     return X, V, kernel, np.sqrt(float((V * (kernel @ V)).sum()))
@@ -180,8 +180,8 @@ def pointwise_bound(
 ) -> pd.DataFrame:
     r"""Lemma 4: :math:`\|f(x)\|_2 \le \|\mathcal K(x,x)\|^{1/2} \|f\|_{\mathcal H}` for random f.
 
-    Fields :math:`f = \sum_j \mathcal K(\cdot, x_j) v_j` have n random centres and coefficients;
-    ``measured`` is the largest norm of f(x) at the centres and at fresh points.
+    Fields :math:`f = \sum_j \mathcal K(\cdot, x_j) v_j` have n random centers and coefficients;
+    ``measured`` is the largest norm of f(x) at the centers and at fresh points.
     """
     rows = []
     for _ in range(n_fields):
