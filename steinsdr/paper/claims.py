@@ -106,7 +106,8 @@ class Claim:
             facts = judge.measure(stored)
             found = judge.rule(facts)
             if self.measured:
-                answers[self.measured] = {True: "yes", False: "no"}.get(found, found)
+                told = "yes" if found else "no"
+                answers[self.measured] = found if isinstance(found, str) else told
             elif not found:
                 raise ValueError(
                     f"the numbers do not bear out the verdict on {self.label}: {facts}."
