@@ -135,8 +135,8 @@ def plot_summary(
     order = np.argsort(z)
     window = max(15, len(z) // 10)
     smooth = np.convolve(response[order], np.ones(window) / window, mode="valid")
-    centre = np.convolve(z[order], np.ones(window) / window, mode="valid")
-    ax.plot(centre, smooth, color=_PALETTE[1], lw=2.5, label="running mean")
+    center = np.convolve(z[order], np.ones(window) / window, mode="valid")
+    ax.plot(center, smooth, color=_PALETTE[1], lw=2.5, label="running mean")
     ax.set(xlabel=f"direction {direction + 1}", ylabel=label)
     return ax
 

@@ -78,5 +78,5 @@ def test_bibiplot_shows_cells_and_names(rng):
     assert left.get_ylabel() == "component 3"
     assert {text.get_text() for text in left.texts if text.get_gid()} == {"IT", "Pvalb"}
     fig = figures.plot_overlays(latent[0], ephys, 2 * ephys, ["b", "a"])
-    assert len(fig.axes) == 5, "two by two panels and a colour bar"
+    assert len(fig.axes) == 5, "two by two panels and a color bar"
     np.testing.assert_array_equal(fig.axes[2].collections[0].get_array(), 2 * ephys["b"])

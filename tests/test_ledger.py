@@ -184,10 +184,6 @@ def test_paired_differences_by_hand():
     assert pooled.loc["b", "error"] == pytest.approx(0.1 / np.sqrt(3)), "columns count once"
     corrected = 0.1 * np.sqrt(1 / 3 + TEST_PER_TRAIN)
     assert pooled.loc["b", "corrected"] == pytest.approx(corrected)
-    independent = pooled_differences(rows, "a", measure="mse", test_per_train=0.0)
-    pd.testing.assert_series_equal(
-        independent["corrected"], independent["error"], check_names=False
-    )
     lacking = rows[~((rows.method == "b") & (rows.rep == 0) & (rows.gamma == 0.1))]
     assert pooled_differences(lacking, "a", measure="mse").loc["b", "partitions"] == 2
     with pytest.raises(ValueError, match="reference is 'c'"):

@@ -138,7 +138,7 @@ def test_printed_tables_mark_agreement():
 # The claims.
 
 
-def test_claims_are_escaped_coloured_and_linked():
+def test_claims_are_escaped_colored_and_linked():
     row = ("a<b", "lemma", "Section 9", r"s & \(u < v\)", "notebooks/10_x#cell-y")
     answers = ("in part", "no", "yes", "not applicable")
     basis = "proved here: book/method#proof-z; measured"

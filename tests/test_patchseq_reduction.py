@@ -63,15 +63,6 @@ def test_intervals_are_everything_where_noise_hides_the_direction(rng):
         assert (high == 1).all()
 
 
-def test_every_direction_has_its_own_correction(rng):
-    sharp, blurred = drawn(rng, 50, 0.01), drawn(rng, 50, 0.1)
-    both = [np.concatenate(parts, axis=-1) for parts in zip(sharp, blurred, strict=True)]
-    low, high = intervals(*both[:2])
-    for k, alone in enumerate((sharp, blurred)):
-        np.testing.assert_allclose([low[:, [k]], high[:, [k]]], intervals(*alone[:2]))
-    assert (high - low)[:, 0].max() < 0.05 < 0.2 < (high - low)[:, 1].max()
-
-
 @pytest.mark.slow
 def test_bootstrap_intervals_cover():
     p, n = 30, 120

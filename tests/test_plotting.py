@@ -100,9 +100,9 @@ def lab(light):
 
 
 @pytest.mark.parametrize("eye", DEFICIENCIES)
-def test_methods_with_the_same_line_have_colours_far_apart(eye):
+def test_methods_with_the_same_line_have_colors_far_apart(eye):
     assert set(METHOD_STYLES) == set(plotting.METHOD_COLORS)
-    assert len(set(METHOD_STYLES.values())) == 10, "a method is known without its colour"
+    assert len(set(METHOD_STYLES.values())) == 10, "a method is known without its color"
     seen = {m: lab(DEFICIENCIES[eye] @ linear(c)) for m, c in plotting.METHOD_COLORS.items()}
     for style in ("-", "-.", "--"):
         family = [m for m, (line, _) in METHOD_STYLES.items() if line == style]

@@ -43,8 +43,8 @@ def test_is_a_scikit_learn_estimator(estimator, check):
 def test_closed_form(rank, alpha, rng):
     """Ridge is least squares with extra rows, projected on the top right singular vectors."""
     X, Y = planted(rng, n=60, noise=2.0)
-    centred, responses = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    extra_X = np.vstack([centred, np.sqrt(len(X) * alpha) * np.eye(X.shape[1])])
+    centered, responses = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    extra_X = np.vstack([centered, np.sqrt(len(X) * alpha) * np.eye(X.shape[1])])
     extra_Y = np.vstack([responses, np.zeros((X.shape[1], Y.shape[1]))])
     B = np.linalg.lstsq(extra_X, extra_Y, rcond=None)[0]
     V = np.linalg.svd(extra_X @ B, full_matrices=False)[2][:rank].T
@@ -52,7 +52,7 @@ def test_closed_form(rank, alpha, rng):
     np.testing.assert_allclose(model.coef_, (B @ V @ V.T).T, atol=1e-10)
     assert np.linalg.matrix_rank(model.coef_) == rank
     np.testing.assert_allclose(model.decoder_ @ model.decoder_.T, np.eye(rank), atol=1e-12)
-    fitted = centred @ B @ V @ V.T + Y.mean(axis=0)
+    fitted = centered @ B @ V @ V.T + Y.mean(axis=0)
     np.testing.assert_allclose(model.predict(X), fitted, atol=1e-10)
     np.testing.assert_allclose(
         model.transform(X) @ model.decoder_ + Y.mean(axis=0), fitted, atol=1e-10
@@ -154,12 +154,7 @@ def test_iterations_that_do_not_suffice_are_reported(rng):
         (SparseRRR(0).fit, "'n_components' parameter of SparseRRR must be an int in the range"),
         (SparseRRR(9).fit, "n_components=9 but X has 40 column.* expected at most 8"),
         (SparseRRR(1, alpha=0.0).fit, "'alpha' parameter"),
-        (SparseRRR(1, l1_ratio=0.0).fit, "'l1_ratio' parameter"),
-        (SparseRRR(1, relaxed="yes").fit, "'relaxed' parameter"),
-        (SparseRRR(1, tol=0).fit, "'tol' parameter"),
-        (SparseRRR(1, max_iter=0).fit, "'max_iter' parameter"),
         (ReducedRankRegression(1, alpha=np.nan).fit, "'alpha' parameter"),
-        (ReducedRankRegression(9).fit, "expected at most 8"),
         (lambda X, Y: SparseRRR(1).fit(X, Y[1:]), r"y has 19 row\(s\) but X has 20"),
         (lambda X, Y: SparseRRR(1).fit(X, np.where(Y > 1, np.nan, Y)), "y contains NaN"),
         (lambda X, Y: ReducedRankRegression(1).fit(1e-300 * X, Y), "X holds values too large or"),

@@ -11,6 +11,7 @@ the first count shows whether the sentence describes even its own table.
 
 from __future__ import annotations
 
+import ast
 import os
 import tomllib
 from dataclasses import dataclass
@@ -37,12 +38,10 @@ __all__ = [
     "QUESTIONS",
     "TRE",
     "Claim",
-    "Sentence",
     "claims_table",
     "judge_sentence",
     "judge_sentences",
     "load_claims",
-    "load_sentences",
     "write_claims",
 ]
 
@@ -61,34 +60,13 @@ LIGHT, HEAVY = ["isotropic", "ar1"], ["lognormal", "exp_ar1"]
 """Laws of the simulations, by their tails."""
 
 _METHODS = {"BASELINES": BASELINES, "TRE": TRE, "NN": NN, "ALL": [*TRE, *NN, *BASELINES]}
-_LAWS = {"LIGHT": LIGHT, "HEAVY": HEAVY}
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence of the paper about a table, with the fields that ``sentences.toml`` explains."""
-
-    label: str
-    table: str
-    words: str
-    every: bool
-    count: str
-    reading: str = ""
-    each: tuple[str, ...] = ("",)
-    value: str = "mean"
-    place: str = ""
-
-    @property
-    def statement(self) -> str:
-        """The paper's words, and how they are read."""
-        return f"{self.words} (Read as: {self.reading}.)" if self.reading else self.words
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, with the fields that ``claims.toml`` explains.
+    """A statement of the paper, with the fields that the two TOML files explain.
 
-    A sentence about a table is one too, and carries its comparison.
+    The fields from ``table`` on belong to sentences about a table; ``count`` is empty for others.
     """
 
     label: str
@@ -106,7 +84,11 @@ class Claim:
     evidence: str = ""
     survives: str = ""
     book: str = ""
-    sentence: Sentence | None = None
+    table: str = ""
+    count: str = ""
+    every: bool = True
+    each: tuple[str, ...] = ("",)
+    value: str = "mean"
 
     def judge(self, stored: StoredRows) -> list[str]:
         """Return the four answers, their basis, the evidence and what survives.
@@ -118,33 +100,20 @@ class Claim:
         """
         answers = {question: getattr(self, question) for question in QUESTIONS}
         evidence = self.evidence
-        if self.sentence:
-            answers["statement_true"], evidence = _judge_by_our_means(self.sentence, stored.ledger)
+        if self.count:
+            answers["statement_true"], evidence = _judge_by_our_means(self, stored.ledger)
         elif judge := JUDGES.get(self.label):
             facts = judge.measure(stored)
             found = judge.rule(facts)
             if self.measured:
-                answers[self.measured] = (
-                    found if isinstance(found, str) else "yes" if found else "no"
-                )
+                told = "yes" if found else "no"
+                answers[self.measured] = found if isinstance(found, str) else told
             elif not found:
                 raise ValueError(
                     f"the numbers do not bear out the verdict on {self.label}: {facts}."
                 )
             evidence = evidence.format(**facts)
         return [*answers.values(), "; ".join(self.basis), evidence, self.survives]
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
-
-
-@cache
-def load_sentences() -> tuple[Sentence, ...]:
-    """Return what the paper says of its tables."""
-    tables = _read("sentences.toml").items()
-    parts = (({"table": t, "place": part["place"]}, part["sentences"]) for t, part in tables)
-    return tuple(Sentence(**(common | one)) for common, part in parts for one in part)
 
 
 @cache
@@ -157,14 +126,20 @@ def load_claims() -> tuple[Claim, ...]:
     >>> len(set(labels)) == len(labels)
     True
     """
-    labeled = (Claim(**one) for one in _read("claims.toml")["claims"])
-    tables = _read("sentences.toml")
-    spoken = []
-    for one in load_sentences():
-        section, name, where = (tables[one.table][key] for key in ("section", "name", "where"))
-        label = f"{section}/{one.label}"
-        spoken.append(Claim(label, name, "sentence", one.place, where, one.statement, sentence=one))
-    return (*labeled, *spoken)
+    labeled, tables = (
+        tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+        for name in ("claims", "sentences")
+    )
+    found = [Claim(**one) for one in labeled["claims"]]
+    for table, common in tables.items():
+        section, sentences = common.pop("section"), common.pop("sentences")
+        for one in sentences:
+            label, statement = f"{section}/{one.pop('label')}", one.pop("words")
+            if reading := one.pop("reading", ""):
+                statement += f" (Read as: {reading}.)"
+            about = {"label": label, "kind": "sentence", "table": table, "statement": statement}
+            found.append(Claim(**(about | common | one)))
+    return tuple(found)
 
 
 def claims_table(results: str | os.PathLike[str], paper: str | os.PathLike[str]) -> pd.DataFrame:
@@ -195,14 +170,14 @@ def judge_sentences(cells: pd.DataFrame, table: str) -> pd.DataFrame:
     our_count.
     """
     records = []
-    for one in (one for one in load_sentences() if one.table == table):
+    for one in (claim for claim in load_claims() if claim.table == table):
         own, ours = (judge_sentence(one, cells, column) for column in ("paper_mean", "mean"))
-        records.append((one.label, one.statement, *own, *ours))
+        records.append((one.label.partition("/")[2], one.statement, *own, *ours))
     columns = ["label", "statement", "paper", "paper_count", "ours", "our_count"]
     return pd.DataFrame(records, columns=columns)
 
 
-def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tuple[str, str]:
+def judge_sentence(claim: Claim, cells: pd.DataFrame, column: str) -> tuple[str, str]:
     """Return answer and evidence of a sentence from ``Ledger.cells``.
 
     The column is "mean" or "paper_mean". A sentence about standard deviations takes those beside
@@ -210,37 +185,42 @@ def judge_sentence(sentence: Sentence, cells: pd.DataFrame, column: str) -> tupl
     cell of the table has not been computed. A sentence that speaks of several methods together has
     the count of each.
     """
-    part = cells[cells["table"] == sentence.table]
-    if sentence.value == "sd":
+    part = cells[cells["table"] == claim.table]
+    if claim.value == "sd":
         part = part.assign(sd=part["sd"].where(part["reps"] >= SCANT))
     means = part.pivot(
-        index=[*LAYOUTS[sentence.table].keys, "measure"],
+        index=[*LAYOUTS[claim.table].keys, "measure"],
         columns="method",
-        values=column.replace("mean", sentence.value),
+        values=column.replace("mean", claim.value),
     )
     incomplete = means.isna().any(axis=1)
     if incomplete.any():
         return "missing", f"{incomplete.sum()} of {len(means)} cells incomplete"
-    true = {}
-    for method in sentence.each:
-        count = sentence.count.replace("EACH", method.replace("-", "_"))
-        true[method] = _evaluate(count, means)
-    answer, told = answer_by_count(np.hstack(list(true.values())), sentence.every)
+    true = {
+        method: _evaluate(claim.count.replace("EACH", method.replace("-", "_")), means)
+        for method in claim.each
+    }
+    answer, told = answer_by_count(np.hstack(list(true.values())), claim.every)
     if len(true) > 1:
         each = (f"{name} {answer_by_count(one, True)[1]}" for name, one in true.items())
         told = f"{told} ({', '.join(each)})"
     return answer, told
 
 
-def _judge_by_our_means(sentence: Sentence, ledger: Ledger) -> tuple[str, str]:
+def _judge_by_our_means(claim: Claim, ledger: Ledger) -> tuple[str, str]:
     """Judge a sentence by our means; the paper's own count stands beside it."""
-    answer, ours = judge_sentence(sentence, ledger.cells, "mean")
-    by_paper, own = judge_sentence(sentence, ledger.cells, "paper_mean")
-    behind = ledger.repetitions(sentence.table)
+    answer, ours = judge_sentence(claim, ledger.cells, "mean")
+    by_paper, own = judge_sentence(claim, ledger.cells, "paper_mean")
+    behind = ledger.repetitions(claim.table)
     told = (
         f"true in {ours} comparisons on {behind}; in the paper's own numbers in {own}: {by_paper}"
     )
     return "not applicable" if answer == "missing" else answer, told
+
+
+_VOCABULARY = (ast.Expression, ast.Compare, ast.BinOp, ast.Call, ast.keyword, ast.List, ast.Name)
+_VOCABULARY += (ast.Constant, ast.Load, ast.operator, ast.cmpop)
+"""What a comparison may consist of: no attributes, subscripts, lambdas or comprehensions."""
 
 
 def _evaluate(count: str, means: pd.DataFrame) -> np.ndarray:
@@ -257,21 +237,29 @@ def _evaluate(count: str, means: pd.DataFrame) -> np.ndarray:
             inner = inner[chosen] if several else inner.xs(wanted, level=key)
         return inner
 
-    def outside(inner: Any, **keys: Any) -> Any:
-        lists = {key: value if isinstance(value, list) else [value] for key, value in keys.items()}
+    def outside(inner: Any, **lists: Any) -> Any:
         return inner.drop(at(inner, **lists).index)
 
     def over_methods(name: str) -> Any:
         return lambda *parts: getattr(pd.concat(parts, axis=1), name)(axis=1)
 
-    names: dict[str, Any] = {"at": at, "outside": outside, "abs": abs}
-    names |= {name: over_methods(name) for name in ("min", "max", "mean", "median")}
+    names: dict[str, Any] = {
+        "at": at,
+        "outside": outside,
+        "abs": abs,
+        "LIGHT": LIGHT,
+        "HEAVY": HEAVY,
+    }
+    names |= {name: over_methods(name) for name in ("min", "max", "mean")}
     names |= {str(value): value for cell in means.index for value in cell}
     names |= means.index.to_frame().to_dict("series")
     names |= {method.replace("-", "_"): means[method] for method in means}
-    names |= {group: means[methods] for group, methods in _METHODS.items()} | _LAWS
+    names |= {name: means[group] for name, group in _METHODS.items()}
+    tree = ast.parse(count.strip(), mode="eval")
     try:
-        return eval(count, {"__builtins__": {}}, names).to_numpy()
+        if odd := [node for node in ast.walk(tree) if not isinstance(node, _VOCABULARY)]:
+            raise NameError(ast.unparse(odd[0]))
+        return eval(compile(tree, "sentences.toml", "eval"), {"__builtins__": {}}, names).to_numpy()
     except (NameError, KeyError) as error:
         raise ValueError(
             f"count has {count!r}, of which the table knows nothing: {error}."

@@ -88,7 +88,7 @@ def plot_distances(cells: pd.DataFrame, extras: pd.DataFrame, chance: float) -> 
 
 
 def _draw_method(ax: Axes, method: str, line: pd.DataFrame, axis: str) -> None:
-    """Draw our means, and for named methods the paper's as open markers; others are grey."""
+    """Draw our means, and for named methods the paper's as open markers; others are gray."""
     named = method in _NAMED
     style, marker = METHOD_STYLES[method]
     color = METHOD_COLORS[method] if named else "0.78"
@@ -102,7 +102,7 @@ def _draw_method(ax: Axes, method: str, line: pd.DataFrame, axis: str) -> None:
 
 
 def _share_legend(fig: Figure, ax: Axes) -> None:
-    """Put one legend under the panels, with a line for the methods in grey."""
+    """Put one legend under the panels, with a line for the methods in gray."""
     handles = [*ax.get_legend_handles_labels()[0], Line2D([], [], color="0.78", label="others")]
     fig.legend(handles=handles, loc="outside lower center", ncols=4, handlelength=3)
 

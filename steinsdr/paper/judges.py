@@ -52,7 +52,7 @@ JUDGES: dict[str, Judge] = {}
 
 
 def _judges(label: str, rule: Callable[[Facts], str | bool], *first: Any) -> Callable:
-    """Enter the function below, with its first arguments, as the measurement for a label."""
+    """Return a decorator that enters a function into ``JUDGES``, its first arguments filled in."""
 
     def enter(function: Callable) -> Callable:
         JUDGES[label] = Judge(partial(function, *first), rule)
@@ -62,26 +62,28 @@ def _judges(label: str, rule: Callable[[Facts], str | bool], *first: Any) -> Cal
 
 
 def _rng(name: str) -> np.random.Generator:
+    """Return the stream of random numbers of one measurement."""
     return stream(BASE_SEED, "claims", name)
 
 
 def _graded(share: float, whole: float = 1.0, part: float = 0.5) -> str:
+    """Return "yes" from a share of ``whole`` on, "in part" from ``part`` on, else "no"."""
     return "yes" if share >= whole else "in part" if share >= part else "no"
 
 
-def _parts(*conditions: bool) -> str:
-    """Return "yes" if all conditions are met, "in part" if one is."""
+def _met(*conditions: bool) -> str:
+    """Return "yes" if all conditions are met, "in part" if at least one is, else "no"."""
     return _graded(float(np.mean(conditions)), part=1e-9)
 
 
-def _mean(values: Any) -> str:
+def _mean_in_words(values: Any) -> str:
     """Return a mean with its 95 percent interval, in words."""
     margin = 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
     return f"{np.mean(values):.2f} [{np.mean(values) - margin:.2f}, {np.mean(values) + margin:.2f}]"
 
 
 def _share(outcomes: Any) -> pd.Series:
-    """Return the share of true outcomes with its interval: a row of ``shares_table``."""
+    """Return the share of true outcomes with a 95 percent interval: share, low, high."""
     frame = pd.DataFrame({"study": "", "size": 0, "value": np.asarray(outcomes, dtype=float)})
     return shares_table(frame).iloc[0]
 
@@ -105,7 +107,7 @@ def answer_by_count(true: np.ndarray, every: bool) -> tuple[str, str]:
 
 
 @_judges("lem:fs", lambda f: f["rate"].contains(-0.5) and f["edge"] > 0.1)
-def _stein(_: StoredRows) -> Facts:
+def _lemma_1(_: StoredRows) -> Facts:
     smooth = [name for name, link in lemma1.LINKS.items() if link.smooth]
     laws = list(lemma1.SCORED_LAWS)
     frame = lemma1.gap_by_size(laws, smooth, [500, 2000], n_reps=8, seed=BASE_SEED)
@@ -117,7 +119,7 @@ def _stein(_: StoredRows) -> Facts:
 
 
 @_judges("lem:kef-replacement", lambda f: f["ratios"].max() > 1 and f["repaired"] <= 1)
-def _replace(_: StoredRows) -> Facts:
+def _lemma_6(_: StoredRows) -> Facts:
     found = kernel_lemmas.replacement_search(3, [1e-2, 1e-3, 1e-4])
     return {"ratios": found.ratio, "repaired": found.ratio_repaired.max()}
 
@@ -128,7 +130,7 @@ def _replace(_: StoredRows) -> Facts:
         f["ratio"] > 1 >= f["sharp"] and np.isfinite(f["steep"]) and f["true_to"] < f["false_from"]
     ),
 )
-def _size(_: StoredRows) -> Facts:
+def _lemma_10(_: StoredRows) -> Facts:
     sharp = kernel_lemmas.size_search(3, [1e-6]).ratio_repaired.max()
     limits = kernel_lemmas.size_limits()
     steep = kernel_lemmas.slope_search(3, [1.0]).false_from[0]
@@ -136,12 +138,12 @@ def _size(_: StoredRows) -> Facts:
 
 
 @_judges("lem:sub-exp", lambda f: 1 < f["worst"] <= 2)
-def _products(_: StoredRows) -> Facts:
+def _lemma_2(_: StoredRows) -> Facts:
     return {"worst": theorem1.product_search(3, 4, seed=BASE_SEED)}
 
 
 @_judges("lem:app-ge", lambda f: f["share"].low <= f["allowed"] and f["sharp"] > 0.5 * f["allowed"])
-def _event(_: StoredRows) -> Facts:
+def _lemma_3(_: StoredRows) -> Facts:
     """Return the share of samples outside the event, with n to the power 4 and 1 in its radius."""
     settings: dict[str, Any] = {"delta": 0.1, "rho": 1.0, "n_reps": 2000, "rng": _rng("event")}
     printed = theorem1.good_event(200, 50, 1, 1, **settings)["measured"]
@@ -151,18 +153,18 @@ def _event(_: StoredRows) -> Facts:
 
 
 @_judges("lem:app-rp", lambda f: f["ratio"] <= 1 + 1e-9)
-def _evaluation(_: StoredRows) -> Facts:
+def _lemma_4(_: StoredRows) -> Facts:
     fields = kernel_lemmas.pointwise_bound(1, 3, 1.5, 50, _rng("fields"))
     return {"ratio": fields.ratio.max(), "fields": len(fields)}
 
 
 @_judges("lem:replacement-stability", lambda f: f["ratio"] <= 1)
-def _ridge(_: StoredRows) -> Facts:
+def _lemma_5(_: StoredRows) -> Facts:
     return {"ratio": kernel_lemmas.ridge_search([30.0, 1.0, 1e-3]).ratio.max()}
 
 
 @_judges("lem:app-m3", lambda f: 0.95 < f["found"] / f["M3"] <= 1 and f["far"] < 1e-6)
-def _third(_: StoredRows) -> Facts:
+def _lemma_7(_: StoredRows) -> Facts:
     """Return the computed supremum, and the largest value at random points near and far."""
     rng = _rng("third")
     d = rng.standard_normal((100_000, 3)) * 10 ** rng.uniform(-1, 3, (100_000, 1))
@@ -177,7 +179,7 @@ def _third(_: StoredRows) -> Facts:
 
 
 @_judges("lem:app-bd-general", lambda f: f["low"] <= f["least"] <= f["most"] <= f["high"])
-def _divergence(_: StoredRows) -> Facts:
+def _lemma_8(_: StoredRows) -> Facts:
     table = kernel_lemmas.divergence_sup_table([3, 10, 30, 100, 300])
     slope = np.polyfit(np.log(table.p[-3:]), np.log(table.median_width[-3:]), 1)[0]
     ends = {"least": table.over_3p.min(), "most": table.over_3p.max(), "slope": slope}
@@ -185,13 +187,13 @@ def _divergence(_: StoredRows) -> Facts:
 
 
 @_judges("lem:app-opb", lambda f: np.allclose([f["least"], f["most"]], 1 / f["c"] ** 2))
-def _diagonal(_: StoredRows) -> Facts:
+def _lemma_9(_: StoredRows) -> Facts:
     norms = kernel_lemmas.diagonal_norms(2.0, 3, 100, _rng("diagonal")).measured
     return {"c": 2, "least": norms.min(), "most": norms.max()}
 
 
 @_judges("thm:subgcomp", lambda f: f["rate"].contains(-0.5) and f["growth"] > 10)
-def _split(stored: StoredRows) -> Facts:
+def _theorem_1(stored: StoredRows) -> Facts:
     frame = stored.studies.query("study == 'split-n'")
     scale = theorem1.scale_counterexample([1.0, 1000.0]).constant
     rate = study_rate(frame, "split-n")
@@ -199,24 +201,24 @@ def _split(stored: StoredRows) -> Facts:
 
 
 @_judges("thm:kernel", lambda f: f["uniform"].low > -0.1 and f["last"] > 0.5)
-def _coupled(stored: StoredRows) -> Facts:
+def _theorem_2_first_part(stored: StoredRows) -> Facts:
     settings: dict[str, Any] = {"beta": 1.0, "lam": lambda n: theorem2.schedule(n, 1.0, 0.01)}
     jump = theorem2.uniform_moments([100, 400], even=False, n_reps=8, **settings)
     normal = study_rate(stored.studies, "coupled-1")
     rate = rates.rate_of(jump, "n", "error", rng=_rng("uniform"))
     last = jump.query("n == 400").error
-    return {"uniform": rate, "last": last.mean(), "error": _mean(last), "normal": normal}
+    return {"uniform": rate, "last": last.mean(), "error": _mean_in_words(last), "normal": normal}
 
 
 @_judges("thm:kernel/2", lambda f: f["uniform"].high < -0.1 and f["normal"].high < 0)
-def _few(stored: StoredRows) -> Facts:
+def _theorem_2_second_part(stored: StoredRows) -> Facts:
     frame = theorem2.uniform_moments([100, 1000], even=True, beta=0.5, lam=lambda n: 1.0, n_reps=30)
     rate = rates.rate_of(frame, "n", "error", rng=_rng("few"))
     return {"uniform": rate, "normal": study_rate(stored.studies, "few-0.5")}
 
 
 @_judges("after thm:kernel", lambda f: np.allclose([f["half"], f["all"]], -0.25, atol=0.01))
-def _fastest(_: StoredRows) -> Facts:
+def _after_theorem_2(_: StoredRows) -> Facts:
     """Return the exponents of the bound at its best lambda, if the bias is lambda."""
     lam, sizes = np.geomspace(1e-12, 1, 8000), np.array([1e30, 1e40])
     found = {}
@@ -227,14 +229,14 @@ def _fastest(_: StoredRows) -> Facts:
 
 
 @_judges("the:rank-s", lambda f: f["sufficient"] > 0 and f["right"] == f["sufficient"])
-def _rank(_: StoredRows) -> Facts:
+def _theorem_3(_: StoredRows) -> Facts:
     frame = theorem3.rank_recovery([1000, 3000], [0.5], n_reps=20, seed=BASE_SEED)
     met = frame[frame.sufficient]
     return {"sufficient": len(met), "right": met.correct.sum(), "sets": len(frame)}
 
 
 @_judges("cor:1", lambda f: f["found"] <= f["sharp"] + 1e-6 and f["far"] > 3 * f["near"])
-def _corollary(_: StoredRows) -> Facts:
+def _corollary_1(_: StoredRows) -> Facts:
     found = theorem3.corollary_search(3, 3, 2, 2, _rng("corollary")).max()
     facts = {"found": found, "sharp": theorem3.SHARP_CONSTANT, "allowed": theorem3.CONSTANT}
     X, noise = (_rng(name).standard_normal((100, 1000, 5)) for name in ("small x", "noise"))
@@ -246,25 +248,25 @@ def _corollary(_: StoredRows) -> Facts:
 
 
 @_judges("abstract", lambda f: f["stein"][1] < min(0.6 * f["stein"][0], 0.5 * f["sir"][1]))
-def _linearity(_: StoredRows) -> Facts:
+def _abstract(_: StoredRows) -> Facts:
     frame = lemma1.linearity_distances(["lognormal"], [8000, 64_000], n_reps=4, seed=BASE_SEED)
     groups = frame.groupby(["method", "n"]).distance
-    mean, told = groups.mean(), groups.agg(_mean)
+    mean, told = groups.mean(), groups.agg(_mean_in_words)
     told = {"stein_told": told["Stein"].tolist(), "sir_told": told["SIR"].tolist()}
     return {"stein": mean["Stein"].tolist(), "sir": mean["SIR"].tolist(), **told}
 
 
 @_judges("rm:rs", lambda f: f["ranks"][0] == f["ranks"][1])
-def _easier(_: StoredRows) -> Facts:
+def _remark_3(_: StoredRows) -> Facts:
     ranks = theorem3.energy_ranks([5, 10], seed=BASE_SEED).tolist()
     return {"ranks": ranks, "level": theorem3.permutation_level(200)}
 
 
 @_judges(
     "remark after thm:subgcomp",
-    lambda f: _parts(f["rate"].low < -0.45 and f["rate"].high > -0.65, f["slow"].low > -0.4),
+    lambda f: _met(f["rate"].low < -0.45 and f["rate"].high > -0.65, f["slow"].low > -0.4),
 )
-def _adapts(_: StoredRows) -> Facts:
+def _remark_1(_: StoredRows) -> Facts:
     options: dict[str, Any] = {"p": 10, "score": GaussianScore(), "n_reps": 8, "seed": BASE_SEED}
     sizes, rng = (200, 800, 3200), _rng("slow")
     frame = pd.concat(theorem1.split_errors([n], n_unlabeled=n, **options) for n in sizes)
@@ -282,11 +284,11 @@ def _adapts(_: StoredRows) -> Facts:
 
 @_judges(
     "rem:ctre",
-    lambda f: _parts(
+    lambda f: _met(
         f["sup"] < f["split"], f["score"]["curl-free"] < f["score"]["diagonal"], f["gain"] > 0.05
     ),
 )
-def _remark(_: StoredRows) -> Facts:
+def _remark_2(_: StoredRows) -> Facts:
     table = score_errors.configuration_errors(200, 600, 20, n_reps=6, seed=BASE_SEED)
     groups = table.groupby(["estimator", "config"]).distance
     keys = {"sup": ("TRE", "sup"), "split": ("TRE", "split"), "true": ("oracle", "none")}
@@ -296,20 +298,20 @@ def _remark(_: StoredRows) -> Facts:
     distance = pair.distance["directions"]
     return {
         **{name: groups.get_group(key).mean() for name, key in keys.items()},
-        **{f"{name}_told": _mean(groups.get_group(key)) for name, key in keys.items()},
+        **{f"{name}_told": _mean_in_words(groups.get_group(key)) for name, key in keys.items()},
         **{"score": pair.own["score"], "gain": distance["diagonal"] / distance["curl-free"] - 1},
     }
 
 
 @_judges("alg:rs", lambda f: f["half"].low > 0.8)
-def _threshold(_: StoredRows) -> Facts:
+def _algorithm_1(_: StoredRows) -> Facts:
     frame = theorem3.rank_recovery([300], [0.25, 0.5, 0.75], n_reps=20, seed=BASE_SEED)
     quarter, half, most = (_share(part.correct) for _, part in frame.groupby("factor"))
     return {"quarter": quarter, "half": half, "most": most}
 
 
-@_judges("alg:ars", lambda f: _parts(*(f[k].low <= 0.115 for k in ("null", "even", "medium"))))
-def _adaptive(stored: StoredRows) -> Facts:
+@_judges("alg:ars", lambda f: _met(*(f[k].low <= 0.115 for k in ("null", "even", "medium"))))
+def _algorithm_2(stored: StoredRows) -> Facts:
     options: dict[str, Any] = {"n_permutations": 60, "n_reps": 80, "seed": BASE_SEED}
     frame = theorem3.rank_frequencies([0.0, 0.5], n=200, **options)
     null, medium = (_share(part.over) for _, part in frame.groupby("signal"))
@@ -319,18 +321,18 @@ def _adaptive(stored: StoredRows) -> Facts:
 
 
 @_judges("alg:sir-rank", lambda f: f["printed"].low <= 0.1)
-def _sir_rank(_: StoredRows) -> Facts:
+def _algorithm_3(_: StoredRows) -> Facts:
     over = {null: _share(theorem3.sir_ranks(null) > 3) for null in ("projected", "pooled")}
     return {"printed": over["projected"], "pooled": over["pooled"]}
 
 
 @_judges("alg:mlp-rank", lambda f: f["largest"] == 10)
-def _mlp_rank(_: StoredRows) -> Facts:
+def _algorithm_4(_: StoredRows) -> Facts:
     return {"largest": theorem3.largest_mlp_rank(seed=BASE_SEED)}
 
 
-def _settings(label: str, _: StoredRows) -> Facts:
-    """Which printed settings the runs used: the defaults, unless a rank rule was given others."""
+def _printed_settings(label: str, _: StoredRows) -> Facts:
+    """Count the printed settings that the runs used: the defaults, unless a rule has others."""
     table = compare_settings().query("table == @label")
     other = {name for method in TABLE2.axes["method"] for name in TABLE2.methods[method].rank}
     other = other if label == "tab:rank-params" else set()
@@ -339,13 +341,13 @@ def _settings(label: str, _: StoredRows) -> Facts:
 
 
 for _label in compare_settings()["table"].unique():
-    _judges(_label, lambda f: _graded(f["same"] / f["settings"]), _label)(_settings)
+    _judges(_label, lambda f: _graded(f["same"] / f["settings"]), _label)(_printed_settings)
 
 
 @_judges("tab:sim", lambda f: _graded(f["as_printed"] / f["computed"], 0.9, 0.5), "table1")
 @_judges("tb:rs", lambda f: _graded(f["as_printed"] / f["computed"], 0.9, 0.5), "table2")
 @_judges("tab:real_combined", lambda f: _graded(f["agrees"] / f["computed"], 0.9, 0.5), "table3")
-def _agreement(table: str, stored: StoredRows) -> Facts:
+def _table(table: str, stored: StoredRows) -> Facts:
     """Count the cells that agree; ``as_printed`` leaves out case (d), whose law is another here."""
     cells = stored.ledger.cells[stored.ledger.cells["table"] == table]
     agrees, computed = cells["verdict"] == "agrees", (cells["verdict"] != "missing").sum()
@@ -355,7 +357,7 @@ def _agreement(table: str, stored: StoredRows) -> Facts:
 
 
 @_judges("assum:source", lambda f: f["variation"] <= 1 and f["growth"] > 10)
-def _source(_: StoredRows) -> Facts:
+def _assumption_4(_: StoredRows) -> Facts:
     """Return the variation of potentials over its bound, and how the norm of a score grows."""
     variation = kernel_lemmas.potential_range(20, 3, 1.5, 30, _rng("potential")).ratio.max()
     ball: dict[str, Any] = {"p": 3, "c": 2.0, "n": 60, "rng": _rng("ball")}
@@ -363,16 +365,16 @@ def _source(_: StoredRows) -> Facts:
     return {"variation": variation, "growth": norms.iloc[1] / norms.iloc[0]}
 
 
-@_judges("assum:1", lambda f: _parts(max(f["normal"]) < 10, max(f["heavy"]) < 10))
-def _subgaussian(_: StoredRows) -> Facts:
+@_judges("assum:1", lambda f: _met(max(f["normal"]) < 10, max(f["heavy"]) < 10))
+def _assumption_1(_: StoredRows) -> Facts:
     b = simulate("isotropic", 1, seed=BASE_SEED).B[:, 0]
     laws = {"normal": "isotropic", "heavy": "lognormal"}
     pair = (theorem1.response_kurtosis, lambda law, b: theorem1.score_kurtosis(law))
     return {name: [kurtosis(law, b) for kurtosis in pair] for name, law in laws.items()}
 
 
-@_judges("ass:score", lambda f: _parts(f["rate"].high < 0, f["flat"] < 0.5))
-def _consistent(stored: StoredRows) -> Facts:
+@_judges("ass:score", lambda f: _met(f["rate"].high < 0, f["flat"] < 0.5))
+def _assumption_2(stored: StoredRows) -> Facts:
     frame = score_errors.size_errors(
         TikhonovScore(3e-3, tol=1e-3), "mixture", 2, [100, 200, 400], n_reps=4, seed=BASE_SEED
     )
@@ -381,25 +383,25 @@ def _consistent(stored: StoredRows) -> Facts:
     return {"rate": rate, "flat": kernel[12800] / kernel[1600]}
 
 
-@_judges("assum:subG", lambda f: _parts(f["normal"] < 10, f["heavy"] < 10))
-def _covariates(_: StoredRows) -> Facts:
+@_judges("assum:subG", lambda f: _met(f["normal"] < 10, f["heavy"] < 10))
+def _assumption_3(_: StoredRows) -> Facts:
     laws = {"normal": "isotropic", "heavy": "lognormal"}
     return {k: theorem1.largest_in_deviations(v, 100_000, _rng(v)) for k, v in laws.items()}
 
 
 @_judges("limitation 1", lambda f: f["second"][0] < 0.1 < f["second"][1])
-def _even(_: StoredRows) -> Facts:
+def _limitation_1(_: StoredRows) -> Facts:
     return {"second": lemma1.even_link_spectrum([0.0, 0.5], n=20_000, seed=BASE_SEED).sigma_2}
 
 
 @_judges("sec:ss/nn-sup-failures", lambda f: f["ours"] > 0.8)
-def _failures(stored: StoredRows) -> Facts:
+def _nn_sup_failures(stored: StoredRows) -> Facts:
     part = stored.ledger.cells.query("table == 'table2' and method == 'NN-sup'")
     return {"paper": part["failure_rate_paper"].max(), "ours": part["failure_rate"].max()}
 
 
 @_judges("sec:ss/noise-level", lambda f: _graded(f["share"]))
-def _noise(_: StoredRows) -> Facts:
+def _noise_level(_: StoredRows) -> Facts:
     draws = (simulate(law, 20_000, seed=BASE_SEED) for law in TABLE1.axes["law"])
     # Ten responses a law, whose noise has variance one.
     signal = np.concatenate([links(data.X @ data.B).var(axis=0) for data in draws])

@@ -87,40 +87,37 @@ def summarize(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame:
     Failed repetitions do not enter mean and sd, as in the paper; ``failure_rate`` counts them.
     """
     layout = LAYOUTS[experiment.name]
-    grouped = rows.groupby([*layout.keys, "method"], sort=False, as_index=False)
-    parts = [
-        grouped.agg(
-            mean=(measure, "mean"),
-            sd=(measure, lambda v: v.std(ddof=1)),
-            reps=(measure, "count"),
-            failure_rate=("status", lambda s: float((s != "ok").mean())),
-        ).assign(measure=measure)
-        for measure in layout.measures
-    ]
-    return pd.concat(parts, ignore_index=True)
+    keys = [*layout.keys, "method"]
+    failed = rows.assign(failed=rows["status"] != "ok")
+    long = failed.melt([*keys, "failed"], list(layout.measures), var_name="measure")
+    return long.groupby([*keys, "measure"], sort=False, as_index=False).agg(
+        mean=("value", "mean"),
+        sd=("value", "std"),
+        reps=("value", "count"),
+        failure_rate=("failed", "mean"),
+    )
 
 
 def load_paper(table: str, folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Return the paper's figures: keys, method, measure, mean, sd, bold, failure_rate."""
     layout = LAYOUTS[table]
-    paper = pd.read_csv(Path(folder) / layout.file)
+    paper = pd.read_csv(Path(folder) / layout.file).rename(columns={"n_labeled": "n"})
     if "distribution" in paper:
         paper["law"] = paper["distribution"].map({law.label: name for name, law in LAWS.items()})
-    paper = paper.rename(columns={"n_labeled": "n"})
-    for column, default in (("bold", False), ("failure_rate", 0.0)):
-        if column not in paper:
-            paper[column] = default
-    paper["bold"] = paper["bold"].astype(bool)
     if table == "table3":
-        parts = [
-            paper.assign(measure=m, mean=paper[f"{m}_mean"], sd=paper[f"{m}_sd"])
-            for m in layout.measures
-        ]
-        paper = pd.concat(parts, ignore_index=True)
+        paper = pd.concat(
+            [
+                paper.assign(measure=m, mean=paper[f"{m}_mean"], sd=paper[f"{m}_sd"])
+                for m in layout.measures
+            ],
+            ignore_index=True,
+        ).assign(bold=False, failure_rate=0.0)
         _add_what_the_text_says(paper)
     else:
-        paper["measure"] = next(iter(layout.measures))
-    return paper[[*layout.keys, "method", "measure", "mean", "sd", "bold", "failure_rate"]]
+        (measure,) = layout.measures
+        paper = pd.DataFrame({"failure_rate": 0.0, **paper, "measure": measure})
+    columns = [*layout.keys, "method", "measure", "mean", "sd", "bold", "failure_rate"]
+    return paper[columns].astype({"bold": bool})
 
 
 def _add_what_the_text_says(table3: pd.DataFrame) -> None:
@@ -223,7 +220,7 @@ class Ledger:
             merged = merged.rename(columns={"mean_paper": "paper_mean", "sd_paper": "paper_sd"})
             merged["reps"] = merged["reps"].fillna(0).astype(int)
             merged[["mean", "sd"]] = merged[["mean", "sd"]].astype(float)
-            parts.append(_judged(merged, table))
+            parts.append(_with_verdicts(merged, table))
             listed = ours["method"].isin(PAPER_METHODS)
             if "law" in ours:
                 listed &= ours["law"].isin(theirs["law"])
@@ -263,7 +260,7 @@ class Ledger:
         others = others.assign(method=others["method"].str.removesuffix(ending))
         printed = self.cells[self.cells["table"] == table]
         printed = printed[[*keys, "paper_mean", "paper_sd", "failure_rate_paper"]]
-        return _judged(others.merge(printed, on=keys), table)
+        return _with_verdicts(others.merge(printed, on=keys), table)
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
@@ -282,7 +279,7 @@ class Ledger:
         return f"{reps.min()} to {reps.max()} {noun}, by method"
 
 
-def _judged(merged: pd.DataFrame, table: str) -> pd.DataFrame:
+def _with_verdicts(merged: pd.DataFrame, table: str) -> pd.DataFrame:
     """Add z and verdict to figures that stand beside the paper's."""
     figures = merged[["mean", "sd", "reps", "paper_mean", "paper_sd"]].to_numpy(float)
     repetitions = PAPER_REPETITIONS * (1.0 - merged["failure_rate_paper"])
@@ -359,14 +356,14 @@ def paired_differences(
     """Return the mean difference of every method to a reference, column by column of the table.
 
     The difference on one data set or partition varies much less than either result, so means of
-    differences decide more than differences of means.
+    differences decide more than differences of means. A positive difference favors the reference.
 
     Parameters
     ----------
     rows : DataFrame
         Of :func:`load_rows`.
     reference : str
-        Method that is subtracted: a positive difference favors it.
+        Method that is subtracted.
     measure : str
         Column of the rows.
     columns : sequence of str
@@ -375,8 +372,7 @@ def paired_differences(
     Returns
     -------
     DataFrame with ``columns`` and the columns method, difference, error, pairs
-        ``error`` is the standard error of the mean difference. A positive difference favors the
-        reference.
+        ``error`` is the standard error of the mean difference, ``pairs`` the number of data sets.
 
     Examples
     --------

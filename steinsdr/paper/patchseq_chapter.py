@@ -14,8 +14,6 @@ as small tables and pictures; ``steinsdr patchseq`` makes them again from the da
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import time
 from collections.abc import Callable, Iterable
@@ -49,6 +47,7 @@ from .patchseq import (
     PatchSeq,
     Split,
     fit_reduction,
+    imported_pooch,
     linear_reductions,
     load_patchseq,
     log_cpm,
@@ -279,15 +278,12 @@ class Chapter:
     @classmethod
     def load(cls, figures: str | Path) -> Self:
         """Load the data; if that fails, keep the reason."""
-        # What a download says on stderr the book would take for a warning.
-        with contextlib.redirect_stderr(io.StringIO()):
-            import pooch  # here: its import may warn, too
-
-            pooch.get_logger().setLevel("ERROR")
-            try:
-                return cls(figures, load_patchseq())
-            except (OSError, ValueError) as error:
-                return cls(figures, None, str(error))
+        # The book takes what a download says on stderr for a warning.
+        imported_pooch().get_logger().setLevel("ERROR")
+        try:
+            return cls(figures, load_patchseq())
+        except (OSError, ValueError) as error:
+            return cls(figures, None, str(error))
 
     def notice(self) -> str:
         """Return a sentence on where the figures below come from."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 __all__ = ["label_lines", "label_log_axis", "plot_rates", "plot_shares"]
@@ -23,15 +23,13 @@ def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
     at powers alone if the axis is long.
     """
     if values is not None and np.size(values) <= 8:
-        ticks = np.unique(values)
-        axis.set_ticks(ticks, labels=[f"{value:g}" for value in ticks])
+        axis.set_ticks(np.unique(values))
         axis.set_minor_locator(NullLocator())
-        return
-    low, high = axis.get_view_interval()
-    axis.set_major_locator(
-        LogLocator(base=10, subs=(1.0, 2.0, 5.0) if high / low < 300 else (1.0,))
-    )
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        low, high = axis.get_view_interval()
+        subs = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
+        axis.set_major_locator(LogLocator(base=10, subs=subs))
+    axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import differential_evolution, minimize_scalar
 
 from ..._base import check_integer, check_positive
@@ -56,19 +56,14 @@ __all__ = [
     "size_search",
     "slope_search",
     "third_derivative_sup",
-    "tre_field",
 ]
 
-Field = Callable[[NDArray], NDArray]  # points (m, p) -> vectors (m, p)
+Field = Callable[[NDArray], NDArray]  # points (m, p) -> vectors (m, p); on a line (m,) -> (m,)
 
 
 def _against_bounds(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return the rows with the ratios of what is measured to the paper's and repaired bounds."""
-    frame = pd.DataFrame(rows)
-    frame["ratio"] = frame.measured / frame.bound
-    if "repaired" in frame:
-        frame["ratio_repaired"] = frame.measured / frame.repaired
-    return frame
+    """Return the rows with the ratio of what is measured to the bound."""
+    return pd.DataFrame(rows).eval("ratio = measured / bound")
 
 
 def curl_free_block(x: NDArray, y: NDArray, c: float) -> NDArray:
@@ -174,7 +169,7 @@ def feature_norm(p: int, c: float) -> float:
 def _random_field(
     n: int, p: int, c: float, rng: np.random.Generator
 ) -> tuple[NDArray, NDArray, CurlFreeIMQ, float]:
-    r"""Return centres, coefficients, kernel and RKHS norm of a random sum of kernel functions."""
+    r"""Return centers, coefficients, kernel and RKHS norm of a random sum of kernel functions."""
     X, V = rng.standard_normal((2, n, p))
     kernel = CurlFreeIMQ(X, c)
     return X, V, kernel, np.sqrt(float((V * (kernel @ V)).sum()))
@@ -185,8 +180,8 @@ def pointwise_bound(
 ) -> pd.DataFrame:
     r"""Lemma 4: :math:`\|f(x)\|_2 \le \|\mathcal K(x,x)\|^{1/2} \|f\|_{\mathcal H}` for random f.
 
-    Fields :math:`f = \sum_j \mathcal K(\cdot, x_j) v_j` have n random centres and coefficients;
-    ``measured`` is the largest norm of f(x) at the centres and at fresh points.
+    Fields :math:`f = \sum_j \mathcal K(\cdot, x_j) v_j` have n random centers and coefficients;
+    ``measured`` is the largest norm of f(x) at the centers and at fresh points.
     """
     rows = []
     for _ in range(n_fields):
@@ -251,25 +246,6 @@ def interpolation_norms(
     return pd.DataFrame(rows)
 
 
-def tre_field(X: NDArray, lam: float, c: float) -> Field:
-    r"""Return the TRE :math:`\hat s = (\hat L + \lambda)^{-1}\hat\zeta`, solved directly.
-
-    No standardization and a given width: the estimator as the lemmas state it. Small n only.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).standard_normal((20, 3))
-    >>> tre_field(X, 0.1, 2.0)(X).shape
-    (20, 3)
-    """
-    check_positive(lam, "lam")
-    kernel = CurlFreeIMQ(X, check_positive(c, "c"))
-    n, p = X.shape
-    responses = kernel.divergence(X).ravel() / lam
-    V = np.linalg.solve(_gram(X, c) + n * lam * np.eye(n * p), responses).reshape(n, p)
-    return lambda points: kernel.divergence(points) / lam - kernel.at(points, V)
-
-
 def _line_kernel(x: NDArray, y: NDArray) -> NDArray:
     """Return the kernel's entries along a line, width 1."""
     t = np.subtract.outer(x, y)
@@ -283,7 +259,7 @@ def _line_ridge(points: NDArray, weights: NDArray, values: NDArray, mu: float) -
     return lambda x: _line_kernel(x, points) @ (weights * fitted)
 
 
-def line_score(points: NDArray, weights: NDArray, mu: float, p: int) -> Field:
+def line_score(points: ArrayLike, weights: ArrayLike, mu: float, p: int) -> Field:
     r"""Return the TRE of points on a line of :math:`\mathbb R^p`, as a function on that line.
 
     By symmetry the estimate points along the line there. ``weights`` are the shares of the sample
@@ -292,9 +268,10 @@ def line_score(points: NDArray, weights: NDArray, mu: float, p: int) -> Field:
 
     Examples
     --------
-    >>> X = np.array([[0.0, 0, 0], [0, 0, 0], [1.5, 0, 0]])
-    >>> on_line = line_score(X[1:, 0] / 2, np.array([2, 1]) / 3, 0.1 * 2**2, 3)
-    >>> bool(np.allclose(on_line(X[:, 0] / 2) / 2, tre_field(X, 0.1, 2.0)(X)[:, 0]))
+    The score of two equal halves is odd about the middle between them:
+
+    >>> score = line_score([-1, 1], [0.5, 0.5], 0.1, 3)
+    >>> bool(np.allclose(score([0.3, 2]), -score([-0.3, -2])))
     True
     """
     points, weights = np.asarray(points, dtype=float), np.asarray(weights, dtype=float)
@@ -306,16 +283,35 @@ def line_score(points: NDArray, weights: NDArray, mu: float, p: int) -> Field:
     return lambda x: zeta(np.asarray(x, dtype=float)) / mu - ridge(np.asarray(x, dtype=float))
 
 
-def _worst(objective: Callable[[NDArray], float], limits: Sequence[tuple[float, float]]) -> Any:
-    """Return the largest value of an objective and its argument, by differential evolution."""
-    found = differential_evolution(
-        lambda theta: -objective(theta), limits, rng=0, tol=1e-6, maxiter=300, popsize=10
-    )
-    return -float(found.fun), found.x
-
-
 _N = 100_000  # rows of the searches, of which all but one are at 0
 _SHARES = np.array([_N - 1, 1]) / _N
+
+
+def _search(
+    objective: Callable[[NDArray, float], float],
+    limits: Sequence[tuple[float, float]],
+    mus: list[float],
+    bounds: Callable[[float], tuple[float, float]],
+) -> pd.DataFrame:
+    """Return the largest value of an objective of (place, mu) by mu, against its two bounds.
+
+    Differential evolution searches the place, an array with an entry for each of ``limits``.
+    ``bounds`` returns the paper's bound and the repaired one.
+    """
+    rows = []
+    for mu in mus:
+        found = differential_evolution(
+            lambda place, mu=mu: -objective(place, mu),
+            limits,
+            rng=0,
+            tol=1e-6,
+            maxiter=300,
+            popsize=10,
+        )
+        bound, repaired = bounds(mu)
+        row = {"mu": mu, "place": found.x, "measured": -float(found.fun)}
+        rows.append({**row, "bound": bound, "repaired": repaired})
+    return _against_bounds(rows).eval("ratio_repaired = measured / repaired")
 
 
 def ridge_search(mus: list[float]) -> pd.DataFrame:
@@ -326,45 +322,40 @@ def ridge_search(mus: list[float]) -> pd.DataFrame:
     evaluation are searched for. ``bound`` is the paper's, ``repaired`` ours,
     :math:`2(1 + \mu^{-1/2}/2)/(n\mu)`.
     """
-    rows = []
-    for mu in mus:
 
-        def change(theta: NDArray, mu: float = mu) -> float:
-            old, new, x = theta
-            before = _line_ridge(np.array([0, old]), _SHARES, np.array([1.0, 1.0]), mu)
-            after = _line_ridge(np.array([0, new]), _SHARES, np.array([1.0, -1.0]), mu)
-            return float(abs(before(x) - after(x)))
+    def change(place: NDArray, mu: float) -> float:
+        old, new, x = place
+        before = _line_ridge(np.array([0, old]), _SHARES, np.array([1.0, 1.0]), mu)
+        after = _line_ridge(np.array([0, new]), _SHARES, np.array([1.0, -1.0]), mu)
+        return float(abs(before(x) - after(x)))
 
-        measured, _ = _worst(change, [(-4, 4)] * 3)
-        bound, repaired = (2 * (1 + a * mu**-0.5) / (_N * mu) for a in (1, 0.5))
-        rows.append({"mu": mu, "measured": measured, "bound": bound, "repaired": repaired})
-    return _against_bounds(rows)
+    def bounds(mu: float) -> tuple[float, float]:
+        return 2 * (1 + mu**-0.5) / (_N * mu), 2 * (1 + 0.5 * mu**-0.5) / (_N * mu)
+
+    return _search(change, [(-4, 4)] * 3, mus, bounds)
 
 
 def replacement_search(p: int, mus: list[float]) -> pd.DataFrame:
     r"""Lemma 6, adversarially, for width 1: the largest change of the TRE as one point moves.
 
     n - 1 points are at 0; where the last one comes from and goes to, and the point of evaluation,
-    are searched for. Column ``from`` and ``to`` hold the move. At width c and the same
+    are searched for. Columns ``from`` and ``to`` hold the move. At width c and the same
     :math:`\mu = \lambda c^2` the printed bound's ratio is :math:`c^2` times ``ratio``: the bound is
     false for widths above ``false_from`` and, since the repaired bound is below it, true up to
     ``true_to``.
     """
-    rows = []
-    for mu in mus:
 
-        def change(theta: NDArray, mu: float = mu) -> float:
-            old, new, x = theta
-            before = line_score(np.array([0, old]), _SHARES, mu, p)(np.array([x]))
-            after = line_score(np.array([0, new]), _SHARES, mu, p)(np.array([x]))
-            return float(abs(before - after)[0])
+    def change(place: NDArray, mu: float) -> float:
+        x = place[2:]
+        before, after = (line_score([0, last], _SHARES, mu, p)(x) for last in place[:2])
+        return float(abs(before - after)[0])
 
-        measured, (old, new, _) = _worst(change, [(-4, 4)] * 3)
-        bound = (2 * (1 + mu**-0.5) / mu + 2) * divergence_sup(p) / _N
-        repaired = 2 * feature_norm(p, 1.0) / (_N * mu) * (1 + 1 / mu)
-        bounds = {"bound": bound, "repaired": repaired}
-        rows.append({"mu": mu, "from": old, "to": new, "measured": measured, **bounds})
-    frame = _against_bounds(rows)
+    def bounds(mu: float) -> tuple[float, float]:
+        printed = (2 * (1 + mu**-0.5) / mu + 2) * divergence_sup(p) / _N
+        return printed, 2 * feature_norm(p, 1.0) / (_N * mu) * (1 + 1 / mu)
+
+    frame = _search(change, [(-4, 4)] * 3, mus, bounds)
+    frame[["from", "to"]] = np.stack(frame["place"])[:, :2]
     frame["true_to"] = np.sqrt(frame.bound / frame.repaired)
     frame["false_from"] = frame.ratio**-0.5
     return frame
@@ -373,27 +364,19 @@ def replacement_search(p: int, mus: list[float]) -> pd.DataFrame:
 def size_search(p: int, mus: list[float]) -> pd.DataFrame:
     r"""Lemma 10, first half, adversarially: the largest :math:`\lambda\|\hat s(x)\|`, width 1.
 
-    Points and weights of three groups on a line and the point of evaluation are
-    searched for. ``bound`` is :math:`M_\zeta`, what :math:`(1 + \kappa)M_\zeta` tends to for wide
-    kernels, ``repaired`` :math:`\kappa Z`. The printed bound is false for
-    widths above ``false_from`` (infinite if none was found) and true up to ``true_to``.
+    Points and weights of three groups on a line and the point of evaluation are searched for.
+    ``bound`` is :math:`M_\zeta`, what :math:`(1 + \kappa)M_\zeta` tends to for wide kernels,
+    ``repaired`` :math:`\kappa Z`. Where ``ratio`` is above 1, the printed bound is false for wide
+    kernels.
     """
-    rows = []
-    for mu in mus:
 
-        def size(theta: NDArray, mu: float = mu) -> float:
-            weights = np.exp(np.append(theta[2:4], 0))
-            field = line_score(np.append(theta[:2], 0), weights / weights.sum(), mu, p)
-            return mu * float(abs(field(theta[-1:]))[0])
+    def size(place: NDArray, mu: float) -> float:
+        weights = np.exp(np.append(place[2:4], 0))
+        field = line_score(np.append(place[:2], 0), weights / weights.sum(), mu, p)
+        return mu * float(abs(field(place[-1:]))[0])
 
-        measured, _ = _worst(size, [(-4, 4)] * 2 + [(-12, 12)] * 2 + [(-4, 4)])
-        bounds = {"bound": divergence_sup(p), "repaired": feature_norm(p, 1.0)}
-        rows.append({"mu": mu, "measured": measured, **bounds})
-    frame = _against_bounds(rows)
-    excess = (frame.ratio - 1).where(frame.ratio > 1 + 1e-9)
-    frame["true_to"] = 1 / (frame.repaired / frame.bound - 1)
-    frame["false_from"] = (1 / excess).fillna(np.inf)
-    return frame
+    limits = [(-4, 4)] * 2 + [(-12, 12)] * 2 + [(-4, 4)]
+    return _search(size, limits, mus, lambda _: (divergence_sup(p), feature_norm(p, 1.0)))
 
 
 _SHELL = ((0.0, 1.16), (0.62, 1.23), (1.35, 1.20), (1.89, 0.77), (2.13, 0.0), (1.90, -0.85))

@@ -210,7 +210,7 @@ def even_link_spectrum(shifts: list[float], *, n: int, seed: int = 42) -> pd.Dat
 
     The ten predictors are normal with mean shift times :math:`B (1, 1)^\top` and identity
     covariance, the score is the true one. :math:`E\{\nabla t_2^2\} = 2 \cdot \text{shift}`: at
-    shift 0 the square is even about the centre and the second singular value is noise. Columns
+    shift 0 the square is even about the center and the second singular value is noise. Columns
     shift, sigma_2 (the smaller singular value), expected_2.
     """
     rng = stream(seed, "even")
