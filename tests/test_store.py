@@ -15,7 +15,7 @@ from steinsdr.paper import provenance as manifest_module
 from steinsdr.paper.experiment import Row
 from steinsdr.paper.provenance import Manifest, check_code, record_rows
 from steinsdr.paper.run import run
-from steinsdr.paper.store import Store
+from steinsdr.paper.store import Store, atomic_write, locked
 
 A = Row(("isotropic", 30, "SIR", 0), (0.1 + 0.2,), "ok", 0.5)
 B = Row(("isotropic", 40, "SIR", 0), (1e-17,), "ok", 0.25)
@@ -81,8 +81,9 @@ def test_repeated_row_and_wrong_columns_are_refused(store):
         ("isotropic,30,SIR,-5,1.0,ok,0.1", "rep must be a number; got '-5'"),
         ("isotropic,30,SIR,007,1.0,ok,0.100", "expected 'isotropic,30,SIR,7,1.0,ok,0.100'"),
         ("isotropic,30,SIR,5,,ok,0.1", "expected numbers in distance, seconds: could not"),
-        ("isotropic,30,SIR,5,nan,ok,0.1", "distance is nan; expected a finite number at least 0"),
-        ("isotropic,30,SIR,5,-1.0,ok,0.1", "distance is -1.0; expected a finite number at least"),
+        ("isotropic,30,SIR,5,nan,ok,0.1", "distance is nan; expected a finite number from 0"),
+        ("isotropic,30,SIR,5,-1.0,ok,0.1", "distance is -1.0; expected a finite number from 0"),
+        ("isotropic,30,SIR,5,1e9,ok,0.1", "expected a finite number from 0 to 2.45"),
         ("isotropic,30,SIR,5,1.0,ok,inf", "seconds is inf; expected a finite number at least 0"),
         ("isotropic,30,SIR,5,1.0,OK,0.1", "status: 'OK'; expected 'ok' or 'failed: '"),
         ("isotropic,30,SIR,5,1.0,failed: no,0.100", "expected 'isotropic,30,SIR,5,,failed: no,"),
@@ -222,12 +223,26 @@ def test_altered_removed_and_further_rows_are_named(store, capsys):
     assert manifest.compare(store.read()) == ({}, {})
 
 
+def test_links_are_not_followed(tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr("secrets.token_hex", lambda n: "00")
+    for name in (".a.csv.lock", ".a.csv.00.tmp"):
+        (tmp_path / name).symlink_to(victim)
+    with pytest.raises(OSError, match=r"lock"), locked(tmp_path / "a.csv"):
+        pass
+    with pytest.raises(OSError, match=r"tmp"):
+        atomic_write(tmp_path / "a.csv", b"new")
+    assert victim.read_text() == "precious"
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
         ("{", " is not JSON"),
         ("[]", r" holds \[\]; expected a manifest"),
         ('{"methods": 3}', ": methods is 3; expected a dict"),
+        ('{"methods": {"SIR": 3}}', ": methods: SIR is 3; expected an object"),
         ('{"environments": {}}', r": environments is \{\}; expected a list"),
     ],
 )

@@ -306,6 +306,7 @@ SIMULATED = Experiment(
         "method": tuple(name for name in _METHODS if name not in _SLOW),
     },
     values={"distance": float, "rank": int},
+    largest={"distance": float(np.sqrt(2 * max(design.r for design in DESIGNS.values())))},
     methods=_METHODS,
     measure=_measure,
     families={

@@ -186,8 +186,8 @@ class Experiment:
     axes : mapping of str to tuple
         Values that are run by default. With the repetition they are the key of a cell.
     values : mapping of str to type
-        Columns that hold the result, numbers of at least 0; ``trailing`` ones stand at the end
-        of a row.
+        Columns that hold the result, at least 0 and at most what ``largest`` says of them;
+        ``trailing`` ones stand at the end of a row.
     methods : mapping of str to Method
         By the values of the axis ``by``.
     measure : callable
@@ -229,6 +229,7 @@ class Experiment:
         default_factory=lambda: {"smoke": 2, "laptop": 10, "paper": 100}
     )
     trailing: tuple[str, ...] = ()
+    largest: Mapping[str, float] = field(default_factory=dict)
     by: str = "method"
     unused: tuple[str, ...] = ()
     precision: float = 1e-8

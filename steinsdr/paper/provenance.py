@@ -71,6 +71,12 @@ class Manifest:
                 raise ValueError(
                     f"{self.path}: {name} is {found!r}; expected a {kind.__name__}. Restore it."
                 )
+        for name, entry in content.get("methods", {}).items():
+            if not isinstance(entry, dict) or "code" not in entry:
+                raise ValueError(
+                    f"{self.path}: methods: {name} is {entry!r}; expected an object with the key "
+                    "code. Restore it."
+                )
         return content
 
     def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:

@@ -344,6 +344,7 @@ TABLE1 = Experiment(
     axes={"law": _LAWS, "n": (50, 100, 300, 500), "method": PAPER_METHODS},
     fixed={"r": 3},
     values={"distance": float},
+    largest={"distance": 2.45},  # between spans of three directions: at most the root of six
     methods=_METHODS,
     measure=_measure,
     families={
@@ -382,6 +383,7 @@ TABLE2 = replace(
     # The paper does not give n here; 300 reproduces its ranks.
     fixed={"n": 300},
     values={"rank": int, "error": int},
+    largest={"rank": 10, "error": 10},  # the largest candidate rank
     described=(*TABLE1.described, "rank"),
     design={"links": "section42", "measure": "rank", **_DESIGN},
     variants=_variants("table2"),

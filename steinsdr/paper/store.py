@@ -30,10 +30,15 @@ __all__ = ["Store", "atomic_write", "digest", "locked"]
 def locked(path: Path) -> Iterator[None]:
     """Hold the exclusive lock that belongs to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.parent / f".{path.name}.lock", "a") as file:
+    with open(path.parent / f".{path.name}.lock", "a", opener=_no_link) as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _no_link(path: str, flags: int) -> int:
+    """Open a file; OSError if its name is a link to another one."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)  # Windows has none
 
 
 def atomic_write(path: Path, content: bytes) -> None:
@@ -182,9 +187,11 @@ def _text(experiment: Experiment, row: Row) -> str:
         raise ValueError(f"status: {row.status!r}; expected 'ok' or 'failed: ' and a reason")
     numbers = dict(zip(experiment.values, row.values, strict=False))  # none if it failed
     for name, value in {**numbers, "seconds": row.seconds}.items():
-        if not 0 <= value < math.inf:
+        high = experiment.largest.get(name, math.inf)
+        if not (math.isfinite(value) and 0 <= value <= high):
+            limits = f"from 0 to {high:g}" if high < math.inf else "at least 0"
             raise ValueError(
-                f"{_name(row.cell)}: {name} is {value!r}; expected a finite number at least 0"
+                f"{_name(row.cell)}: {name} is {value!r}; expected a finite number {limits}"
             )
     fields = dict(zip(experiment.keys, row.cell, strict=True))
     fields |= {name: repr(value) for name, value in numbers.items()}

@@ -217,6 +217,7 @@ TABLE3 = Experiment(
         "rank": int,
         **dict.fromkeys(("mse_rhat", "mse_r10", "mse_rhat_honest", "mse_r10_honest"), float),
     },
+    largest={"rank": 16},  # properties of a cell
     trailing=("mse_rhat_honest", "mse_r10_honest"),
     methods=_METHODS,
     measure=_measure,
