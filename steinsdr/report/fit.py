@@ -59,7 +59,7 @@ def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> fl
 
     halves, compared = min(n // 2, HALF), min(n, MOST_ROWS)
     whole = fit(n) + 4e-5 * n * width  # the moment is a mean over all rows
-    return 2.5 + 2 * whole + bootstrap * fit(halves) + 5 * folds * fit(compared)
+    return 2.5 + 2 * whole + bootstrap * fit(halves) + 8 * folds * fit(compared)
 
 
 def half_samples(
@@ -174,6 +174,8 @@ def analyze(
     ('direction 1', 'a')
     """
     started = time.perf_counter()
+    if not isinstance(table, Table):
+        raise ValueError(f"table must be that of read_table; got a {type(table).__name__}.")
     n, p = table.X.shape
     sizes = table.groups[:n].value_counts()
     check_integer(seed, "seed", low=0, high=2**32 - 1)
@@ -182,8 +184,9 @@ def analyze(
     check_choice(scale, "scale", ("auto", "robust", "sd"))
     if config in ("split", "full") and not len(table.X_unlabeled):
         raise ValueError(f"config: {config!r} needs unlabeled rows, and there are none.")
-    if components != "auto":
+    if not isinstance(components, str) or components != "auto":
         check_integer(components, "components", low=1, high=p)
+    check_integer(bootstrap, "bootstrap", low=0)
     if bootstrap:
         check_integer(bootstrap, "bootstrap", low=10)
     groups = table.groups.to_numpy(dtype=str)
