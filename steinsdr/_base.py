@@ -6,6 +6,8 @@ Every error names the argument, what was found and what was expected.
 from __future__ import annotations
 
 import numbers
+import os
+import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, time, timedelta
@@ -21,26 +23,33 @@ from sklearn.utils.validation import _get_feature_names, check_array, validate_d
 __all__ = [
     "InstanceWith",
     "SequenceOf",
+    "check_boolean",
     "check_choice",
     "check_definite",
     "check_divisor",
     "check_generator",
     "check_groups",
     "check_integer",
+    "check_limit",
     "check_matrix",
     "check_names",
     "check_nonnegative",
     "check_not_constant",
+    "check_number_parameters",
     "check_numbers",
     "check_numeric_columns",
     "check_parameters",
+    "check_path",
+    "check_plain_number",
     "check_points",
     "check_positive",
     "check_products",
     "check_responses",
     "check_result",
     "check_same_rows",
+    "check_shape",
     "check_share",
+    "check_single_precision",
     "check_spread",
     "check_weights",
     "is_dask",
@@ -92,9 +101,12 @@ class InstanceWith(HasMethods):
 
 def _as_number(value: Any) -> float:
     """Return a real number as a float, and anything else as NaN, which no range contains."""
-    return (
-        float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else np.nan
-    )
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond all floats
+        return np.inf if value > 0 else -np.inf
 
 
 def check_positive(value: Any, name: str) -> float:
@@ -124,13 +136,32 @@ def check_share(value: Any, name: str, *, one: bool = False) -> float:
     return float(value)
 
 
-def check_integer(value: Any, name: str, *, low: int, high: int | None = None) -> int:
-    """Return ``value`` as an int if it is an integer in [low, high]."""
+def check_integer(value: Any, name: str, *, low: int, high: int = sys.maxsize) -> int:
+    """Return ``value`` as an int if it is an integer in [low, high], by default one for a size."""
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_integer or value < low or (high is not None and value > high):
-        bound = f"at least {low}" if high is None else f"between {low} and {high}"
+    if not is_integer or not low <= value <= high:
+        either = high < sys.maxsize or (is_integer and value > high)
+        bound = f"between {low} and {high}" if either else f"at least {low}"
         raise ValueError(f"{name} must be an integer {bound}; got {value!r}.")
     return int(value)
+
+
+def check_boolean(value: Any, name: str) -> None:
+    """Raise if ``value`` is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_limit(value: Any, name: str) -> None:
+    """Raise if ``value`` is no number to compare with; an infinite limit is never exceeded."""
+    if np.isnan(_as_number(value)):
+        raise ValueError(f"{name} must be a number; got {value!r}.")
+
+
+def check_path(value: Any, name: str, *, optional: bool = False) -> None:
+    """Raise if ``value`` is neither text nor a path, nor None if ``optional``."""
+    if not isinstance(value, str | os.PathLike) and not (optional and value is None):
+        raise ValueError(f"{name} must be a path; got {value!r}.")
 
 
 def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
@@ -163,6 +194,64 @@ def check_divisor(value: float, what: str, cause: str = "X") -> None:
 def check_parameters(estimator: Any) -> None:
     """Raise if a parameter of an estimator is none that it declares, before one is used."""
     estimator._validate_params()
+
+
+def check_number_parameters(estimator: Any) -> None:
+    """Raise if a parameter lies in a declared range of numbers but cannot be calculated with.
+
+    scikit-learn's ranges hold True, which it takes for 1, integers that are too large for a size
+    or a float, and short integers of NumPy, whose products overflow.
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import PCA
+    >>> check_number_parameters(PCA(n_components=True))
+    Traceback (most recent call last):
+    ValueError: n_components must be a number; got True.
+    """
+    declared = getattr(estimator, "_parameter_constraints", {})
+    for name, value in estimator.get_params(deep=False).items():
+        ranges = [c for c in declared.get(name, ()) if isinstance(c, Interval)]
+        if not ranges or "boolean" in declared[name] or not isinstance(value, numbers.Integral):
+            continue
+        counts = all(c.type is numbers.Integral for c in ranges)
+        if isinstance(value, bool):
+            raise ValueError(f"{name} must be a number; got True.")
+        if abs(int(value)) > (sys.maxsize if counts else sys.float_info.max):
+            raise ValueError(f"{name} is too large for a {'size' if counts else 'float'}: {value}.")
+        if isinstance(value, np.integer) and value.itemsize < 8:
+            raise ValueError(
+                f"{name} is {value!r}, an integer too short for products; expected int({name})."
+            )
+
+
+def check_plain_number(value: Any, name: str) -> None:
+    """Raise if ``value`` is an integer of NumPy, which PyTorch does not take for one of Python."""
+    if isinstance(value, np.integer):
+        raise ValueError(f"{name} must be a number of Python for PyTorch; got {value!r}.")
+
+
+def check_single_precision(value: float, name: str) -> None:
+    """Raise if sums of the squares of a number or of its inverse exceed single precision."""
+    if not 1e-15 < value < 1e15:
+        raise ValueError(
+            f"{name} must be between 1e-15 and 1e15 for a network in single precision; got {value}."
+        )
+
+
+def check_shape(value: Any, name: str, shape: tuple[int | str, ...]) -> None:
+    """Raise if an array has another shape; text stands for a length that is free.
+
+    Examples
+    --------
+    >>> check_shape(np.eye(2), "covs", ("k", 2, 2))
+    Traceback (most recent call last):
+    ValueError: covs has shape (2, 2); expected (k, 2, 2).
+    """
+    found = np.shape(value)
+    fixed = (isinstance(e, str) or n == e for n, e in zip(found, shape, strict=False))
+    if len(found) != len(shape) or not all(fixed):
+        raise ValueError(f"{name} has shape {found}; expected ({', '.join(map(str, shape))}).")
 
 
 def check_generator(value: Any, name: str = "rng") -> None:
@@ -201,8 +290,11 @@ def check_points(
     """Return X as a finite float64 matrix (n, p), and record or compare names and columns.
 
     The gate of every ``fit`` (``reset=True``) and of every method of a fitted estimator. In a fit
-    each column that varies has a variance that is a positive finite number.
+    each column that varies has a variance that is a positive finite number, and parameters in a
+    range of numbers are numbers to calculate with.
     """
+    if reset:
+        check_number_parameters(estimator)
     check_numeric_columns(X, "X")
     with _naming("X"):
         points = validate_data(

@@ -27,7 +27,9 @@ from ._base import (
     InstanceWith,
     check_generator,
     check_integer,
+    check_limit,
     check_matrix,
+    check_number_parameters,
     check_points,
     check_products,
     check_responses,
@@ -98,6 +100,8 @@ def tail_check(
     """
     points = check_matrix(X, "X")
     check_spread(points, "X")
+    check_limit(skewness, "skewness")
+    check_limit(kurtosis, "kurtosis")
     points = points[:, varying_columns(points)]
     if not points.shape[1]:
         return TailCheck(0.0, 0.0, False)
@@ -268,6 +272,7 @@ class HardThreshold(BaseEstimator):
     def select(self, cross_moment: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q); it may be 0."""
         self._validate_params()
+        check_number_parameters(self)
         values = np.linalg.svd(check_matrix(cross_moment, "cross_moment"), compute_uv=False)
         check_result(values, "the singular values", "cross_moment")
         rank = int(np.sum(values > self.tau))
@@ -344,6 +349,7 @@ class AdaptiveRank(BaseEstimator):
     ) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q), the cross-moment of ``scores`` and ``Y``."""
         self._validate_params()
+        check_number_parameters(self)
         check_matrix(scores, "scores")
         check_matrix(Y, "Y")
         check_generator(rng)
@@ -440,6 +446,7 @@ class SequentialRank(BaseEstimator):
             Responses.
         """
         self._validate_params()
+        check_number_parameters(self)
         if 1 / (self.n_flips + 1) > self.level:
             raise ValueError(
                 f"n_flips={self.n_flips}: no p-value can be below level={self.level}; "
@@ -584,6 +591,7 @@ class DominanceRank(BaseEstimator):
     def select(self, matrix: ArrayLike, *, X: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``matrix`` (h, p), the first-layer weights, given X (n, p)."""
         self._validate_params()
+        check_number_parameters(self)
         values = leading_singular_values(check_matrix(matrix, "matrix"), self.max_rank)
         check_result(values, "the singular values", "matrix")
         tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)

@@ -24,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ._base import (
     InstanceWith,
+    check_parameters,
     check_points,
     check_responses,
     check_result,
@@ -295,11 +296,16 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [None, InstanceWith(["fit", "predict", "score", "get_params"])]
+    }
+
     def __init__(self, estimator: Any = None) -> None:
         self.estimator = estimator
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the regressor on the labeled rows."""
+        check_parameters(self)
         points, responses = self._labeled(check_points(self, X), y)
         base = LinearRegression() if self.estimator is None else clone(self.estimator)
         self.estimator_ = base.fit(points, responses)

@@ -216,7 +216,7 @@ def simulate(
         check_integer(value, name, low=1)
     check_integer(n_unlabeled, "n_unlabeled", low=0)
     check_integer(r, "r", low=1, high=p)
-    check_integer(seed, "seed", low=0)
+    check_integer(seed, "seed", low=0, high=2**128 - 1)  # as NumPy draws one
     check_nonnegative(noise, "noise")
     X = chosen.draw(n, p, stream(seed, law, "covariates", "labeled"))
     X_unlabeled = chosen.draw(n_unlabeled, p, stream(seed, law, "covariates", "unlabeled"))

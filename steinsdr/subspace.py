@@ -64,6 +64,8 @@ def orthonormalize(basis: ArrayLike) -> NDArray:
 
 
 def _pair(first: ArrayLike, second: ArrayLike) -> tuple[NDArray, NDArray]:
+    check_matrix(first, "first")
+    check_matrix(second, "second")
     A, B = orthonormalize(first), orthonormalize(second)
     if A.shape != B.shape:
         raise ValueError(f"bases have shapes {A.shape} and {B.shape}; they must be equal.")
@@ -75,6 +77,8 @@ def principal_angles(first: ArrayLike, second: ArrayLike) -> NDArray:
 
     Bases (p, r1) and (p, r2); they need not be orthonormal, nor of the same rank.
     """
+    check_matrix(first, "first")
+    check_matrix(second, "second")
     A, B = orthonormalize(first), orthonormalize(second)
     if A.shape[0] != B.shape[0]:
         raise ValueError(f"bases live in R^{A.shape[0]} and R^{B.shape[0]}; they must be equal.")

@@ -1,6 +1,7 @@
-"""Bad data at every entry point: a ValueError that names the argument and what was found.
+"""Bad input at every entry point: a ValueError that names the argument and what was found.
 
-``test_fuzz.py`` draws data at random; bad *parameters* are in the file of their estimator.
+``test_fuzz.py`` draws data at random; files, commands and what one parameter alone refuses are in
+the tests of their modules.
 """
 
 from __future__ import annotations
@@ -12,14 +13,35 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
+from sklearn.utils._param_validation import Interval
 
-from steinsdr import AdaptiveRank, HardThreshold, LabeledOnly, SequentialRank, SteinRegressor
+import steinsdr
+from steinsdr import (
+    AdaptiveRank,
+    HardThreshold,
+    LabeledOnly,
+    SequentialRank,
+    SteinRegressor,
+    baselines,
+    scores,
+)
 from steinsdr import SteinSDR as Stein
 from steinsdr.baselines import CSOPG, KSIR, RFM, SIR, DominanceRank, MLPDirections, RidgeDirections
 from steinsdr.link import KernelLink
 from steinsdr.moments import cross_moment, stein_diagnostics
+from steinsdr.paper.multitarget import load_multitarget
+from steinsdr.paper.patchseq import load_patchseq, random_partition
+from steinsdr.paper.reduced_rank import (
+    ReducedRankRegression,
+    SparseRRR,
+    cross_validate_rrr,
+    select_features,
+)
 from steinsdr.rank import permutation_null, tail_check
+from steinsdr.report import analyze, read_table
 from steinsdr.scores import (
     DenoisingScore,
     GaussianMixtureScore,
@@ -54,6 +76,7 @@ FITS = {
     "RFM": RFM(1),
     "RidgeDirections": RidgeDirections(1, random_state=0),
 }
+LINEAR = {"ReducedRankRegression": ReducedRankRegression(), "SparseRRR": SparseRRR()}
 SCORES = {
     "TikhonovScore": TikhonovScore(),
     "Nystrom": TikhonovScore(n_centers=9, random_state=0),
@@ -65,7 +88,14 @@ SCORES = {
     "LaplaceScore": LaplaceScore(0.0, 1.0),
     "GaussianMixtureScore": GaussianMixtureScore([0.5, 0.5], np.zeros((2, 3)), EYES),
 }
-MODELS = {**FITS, **SCORES}
+MODELS = {**FITS, **SCORES, **LINEAR}
+RULES = {
+    "SequentialRank": SequentialRank(),
+    "AdaptiveRank": AdaptiveRank(),
+    "DominanceRank": DominanceRank(),
+    "HardThreshold": HardThreshold(1.0),
+}
+RRR = {"ranks": [1], "alphas": [0.1], "folds": KFold(2)}
 
 
 @cache
@@ -97,7 +127,10 @@ FIT_X = {
 }
 FIT_X["SteinSDR.partial_fit"] = (lambda v: Stein(1).partial_fit(v, Y), "X", X)
 FIT_X["TikhonovScore.path"] = (lambda v: TikhonovScore().path(v, [1e-3]), "X", X)
-FIT_Y = {f"{k} y": (lambda v, m=model: clone(m).fit(X, v), "y", Y) for k, model in FITS.items()}
+FIT_Y = {
+    f"{name} y": (lambda v, m=model: clone(m).fit(X, v), "y", Y)
+    for name, model in {**FITS, **LINEAR}.items()
+}
 FIT_Y["SteinSDR.partial_fit y"] = (lambda v: Stein(1).partial_fit(X, v), "y", Y)
 FIT_Y["LabeledOnly.score y"] = (lambda v: fitted("LabeledOnly").score(X, v), "y", Y)
 SQUARED = {
@@ -109,6 +142,10 @@ SQUARED = {
     "SequentialRank X": (lambda v: select(SequentialRank(), X=v), "X", X),
     "AdaptiveRank X": (lambda v: select(AdaptiveRank(), X=v), "X", X),
     "DominanceRank X": (lambda v: DominanceRank().select(X, X=v), "X", X),
+    "select_features X": (lambda v: select_features(v, Y, 1), "X", X),
+    "select_features Y": (lambda v: select_features(X, v, 1), "Y", Y),
+    "cross_validate_rrr X": (lambda v: cross_validate_rrr(v, Y, **RRR), "X", X),
+    "cross_validate_rrr Y": (lambda v: cross_validate_rrr(X, v, **RRR), "Y", Y),
 }
 NEW_X = {
     f"{name}.{method}": (lambda v, n=name, m=method: getattr(fitted(n), m)(v), "X", POSITIVE)
@@ -128,9 +165,10 @@ MATRICES = {
     "HardThreshold": (HardThreshold(1.0).select, "cross_moment", X),
     "DominanceRank": (lambda v: DominanceRank().select(v, X=X), "matrix", X),
     "orthonormalize": (orthonormalize, "basis", X),
-    "procrustes_distance first": (lambda v: procrustes_distance(v, X), "basis", X),
-    "procrustes_distance second": (lambda v: procrustes_distance(X, v), "basis", X),
-    "principal_angles": (lambda v: principal_angles(v, X), "basis", X),
+    "procrustes_distance first": (lambda v: procrustes_distance(v, X), "first", X),
+    "procrustes_distance second": (lambda v: procrustes_distance(X, v), "second", X),
+    "principal_angles first": (lambda v: principal_angles(v, X), "first", X),
+    "principal_angles second": (lambda v: principal_angles(X, v), "second", X),
     "links": (links, "indices", X),
 }
 ALL = {**FIT_X, **FIT_Y, **SQUARED, **NEW_X, **MATRICES}
@@ -222,7 +260,7 @@ def fit(name, X, Y):
     return clone(MODELS[name]).fit(X, Y)
 
 
-GIVEN = ("LabeledOnly", "LogNormalScore", "LaplaceScore", "GaussianMixtureScore")
+GIVEN = ("LabeledOnly", "LogNormalScore", "LaplaceScore", "GaussianMixtureScore", *LINEAR)
 LEARNED = [name for name in MODELS if name not in GIVEN]  # from rows and columns that vary
 DIRECTIONS = [name for name in FITS if hasattr(FITS[name], "transform")]  # of responses that vary
 LATE = np.where(np.arange(30)[:, None] == 7, 1.0, X * [1, 0, 1])  # column 1 varies in row 7
@@ -281,6 +319,15 @@ REFUSED = [
     (lambda: principal_angles(X, X[1:]), r"bases live in R\^30 and R\^29"),
     (lambda: links(X[:, :2]), r"indices has r = 2 column\(s\)"),
     *((partial(simulate, **{k: v}), f"{k} must be an integer .*; got {v}") for k, v in SIZES),
+    (lambda: simulate(n=10**400), "n must be an integer between 1 and 9"),
+    (lambda: simulate(noise=10**400), "noise must be a finite number"),
+    (lambda: LabeledOnly(LinearRegression).fit(X, Y), "The 'estimator' parameter"),
+    (lambda: DenoisingScore(sigma=1e-70).fit(X), "sigma must be between 1e-15 and 1e15"),
+    (lambda: DenoisingScore(sigma=np.int64(1)).fit(X), "sigma must be a number of Python"),
+    (lambda: DenoisingScore(batch_size=np.int64(9)).fit(X), "batch_size must be a number of Py"),
+    (lambda: MLPDirections(batch_size=np.int64(9)).fit(X, Y), "batch_size must be a number of P"),
+    (lambda: GaussianMixtureScore([1.0], X[:1, :2], EYES[:1]).fit(X), r"means has shape \(1, 2\)"),
+    (lambda: GaussianMixtureScore([1.0], X[:1], [1.0]).fit(X), r"covs has .*expected \(k, 3, 3\)"),
 ]
 
 
@@ -289,3 +336,59 @@ REFUSED = [
 def test_data_that_say_nothing_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# Parameters: numbers that no range should hold, and objects in the place of every argument
+
+NUMBERS = [
+    (name, parameter, value)
+    for name, model in {**MODELS, **RULES}.items()
+    for parameter, declared in getattr(model, "_parameter_constraints", {}).items()
+    if any(isinstance(one, Interval) for one in declared) and parameter in model.get_params()
+    for value in (True, 10**400, np.int8(1))
+]
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), NUMBERS)
+def test_numbers_that_cannot_be_calculated_with_are_named(name, parameter, value):
+    model = clone({**MODELS, **RULES}[name]).set_params(**{parameter: value})
+    with pytest.raises(ValueError, match=parameter):
+        select(model) if name in RULES else model.fit(POSITIVE, Y)
+
+
+FRAME = pd.DataFrame(np.column_stack([X, Y[:, 0]]), columns=list("abcy"))
+GENERATOR = np.random.default_rng(0)
+CALLS = [
+    (tail_check, {"X": X, "skewness": 2.0, "kurtosis": 10.0}),
+    (permutation_null, {"scores": X, "Y": Y, "k": 2, "m": 2, "rng": GENERATOR}),
+    (simulate, {"law": "ar1", "n": 9, "p": 3, "q": 4, "r": 3, "n_unlabeled": 0, "seed": 1}),
+    (simulate, {"version": "section41", "noise": 1.0}),
+    (links, {"indices": X, "q": 4, "version": "section41"}),
+    (chance_distance, {"p": 3, "r": 2, "rng": GENERATOR, "n_draws": 2}),
+    (select_features, {"X": X, "Y": Y, "n_features": 1}),
+    (random_partition, {"n": 99, "train_ratio": 0.6, "gamma": 0.5, "rng": GENERATOR, "fill": True}),
+    (load_multitarget, {"name": "slump", "folder": "here", "verify": True}),
+    (load_patchseq, {"folder": "here", "verify": True}),
+    (read_table, {"data": FRAME, "responses": "y", "predictors": None, "drop": None}),
+    (read_table, {"data": FRAME, "responses": "y", "group": None, "unlabeled": None}),
+    (read_table, {"data": FRAME, "responses": "y", "missing": "drop"}),
+    (analyze, {"table": read_table(FRAME, "y"), "components": 1, "scale": "sd", "config": "sup"}),
+    (analyze, {"table": read_table(FRAME, "y"), "bootstrap": 0, "folds": 2, "seed": 0}),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "name"),
+    [(function, good, name) for function, good in CALLS for name in good],
+)
+def test_an_object_is_no_argument(function, arguments, name):
+    with pytest.raises(ValueError, match=rf"^{name}\b"):
+        function(**{**arguments, name: object()})
+
+
+def test_every_estimator_is_in_these_tables():
+    public = [getattr(m, name) for m in (steinsdr, scores, baselines) for name in m.__all__]
+    here = {type(model) for model in (*MODELS.values(), *RULES.values())}
+    assert {
+        one for one in public if isinstance(one, type) and issubclass(one, BaseEstimator)
+    } <= here

@@ -23,10 +23,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
-from test_bad_input import MODELS, POSITIVE, Y, null, select
+from test_bad_input import FITS as REDUCERS
+from test_bad_input import POSITIVE, RULES, SCORES, Y, null, select
 
-from steinsdr import AdaptiveRank, HardThreshold, SequentialRank, SteinSDR
-from steinsdr.baselines import CSOPG, KSIR, SIR, DominanceRank, RidgeDirections
+from steinsdr import SteinSDR
+from steinsdr.baselines import CSOPG, KSIR, SIR, RidgeDirections
 from steinsdr.moments import cross_moment, stein_diagnostics
 from steinsdr.rank import tail_check
 from steinsdr.scores import LogNormalScore, TikhonovScore
@@ -95,7 +96,7 @@ VARIANTS = {
     "Nystrom raw": TikhonovScore(n_centers=2, standardize=False, random_state=0),
     "float32": TikhonovScore(dtype="float32", standardize=False),
 }
-FITS = {**MODELS, **VARIANTS}
+FITS = {**REDUCERS, **SCORES, **VARIANTS}
 FUNCTIONS = {
     "cross_moment": cross_moment,
     "stein_diagnostics": lambda X, Y: stein_diagnostics(X, X),
@@ -108,7 +109,7 @@ FUNCTIONS = {
         type(rule).__name__: lambda X, Y, rule=rule: select(
             rule, cross_moment=cross_moment(X, Y), scores=X, Y=Y, X=X
         )
-        for rule in (SequentialRank(), AdaptiveRank(), DominanceRank(), HardThreshold(0.1))
+        for rule in RULES.values()
     },
 }
 NAMED = re.compile(

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 
-from .._base import SequenceOf, needs_extra, varying_columns
+from .._base import SequenceOf, check_plain_number, needs_extra, varying_columns
 from ..rank import DirectionTransformer, DominanceRank, RankRule
 
 __all__ = ["MLPDirections"]
@@ -129,6 +129,7 @@ class MLPDirections(DirectionTransformer):
             range, or ``n_components`` exceeds the columns that vary.
         """
         self._validate_params()
+        check_plain_number(self.batch_size, "batch_size")
         points, responses = self._check_complete(X, y, min_rows=2)
         varies = varying_columns(points)
         spread = points[:, varies].std(axis=0)

@@ -28,7 +28,15 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import svd_flip
 
-from .._base import check_choice, check_integer, check_matrix, check_share, varying_columns
+from .._base import (
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_matrix,
+    check_path,
+    check_share,
+    varying_columns,
+)
 from ..estimator import SteinSDR
 from ..simulation import BASE_SEED, stream, stream_seed
 from ..subspace import orthonormalize
@@ -148,6 +156,8 @@ def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> P
     >>> data.counts.shape, data.ephys.shape  # doctest: +SKIP
     ((1213, 1000), (1213, 16))
     """
+    check_boolean(verify, "verify")
+    check_path(folder, "folder", optional=True)
     if folder is None and os.environ.get(DATA_VARIABLE):
         folder = Path(os.environ[DATA_VARIABLE]) / _FOLDER
     if folder is None:
@@ -330,6 +340,7 @@ def random_partition(
         raise ValueError(f"rng is {rng!r}; expected a numpy.random.Generator.")
     check_share(train_ratio, "train_ratio")
     check_share(gamma, "gamma")
+    check_boolean(fill, "fill")
     total = train_ratio + 0.15 + 0.05
     if total > 1 + 1e-9:
         raise ValueError(f"train_ratio={train_ratio:g}; expected at most 0.8.")

@@ -32,6 +32,7 @@ from .._base import (
     check_divisor,
     check_integer,
     check_matrix,
+    check_points,
     check_responses,
     check_same_rows,
     check_spread,
@@ -121,12 +122,14 @@ class ReducedRankRegression(
     def transform(self, X: ArrayLike) -> NDArray:
         r"""Return the latent variables :math:`W^\top (x - \bar x)`, shape (n, r)."""
         check_is_fitted(self, "components_")
+        check_points(self, X, reset=False)
         points = validate_data(self, X, dtype=np.float64, reset=False)
         return (points - self.x_mean_) @ self.components_.T
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Return the predicted responses, shape (n, q), or (n,) if Y was one-dimensional."""
         check_is_fitted(self, "components_")
+        check_points(self, X, reset=False)
         points = validate_data(self, X, dtype=np.float64, reset=False)
         predicted = points @ self.coef_.T + self.intercept_
         return predicted.ravel() if self._flat else predicted
@@ -143,8 +146,8 @@ class ReducedRankRegression(
     def _centred(self, X: ArrayLike, Y: ArrayLike) -> tuple[NDArray, NDArray]:
         """Check parameters and data; return centered X (n, p) and Y (n, q)."""
         self._validate_params()
+        check_points(self, X, min_rows=2)
         points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        check_spread(points, "X")
         responses = check_matrix(check_responses(Y, n_rows=len(points)), "y")
         limit = min(points.shape[1], responses.shape[1])
         if self.n_components > limit:

@@ -192,6 +192,8 @@ def analyze(
     ('direction 1', 'a')
     """
     started = time.perf_counter()
+    if not isinstance(table, Table):
+        raise ValueError(f"table must be that of read_table; got a {type(table).__name__}.")
     n, p = table.X.shape
     sizes = table.groups[:n].value_counts()
     check_integer(seed, "seed", low=0, high=2**32 - 1)
@@ -200,8 +202,9 @@ def analyze(
     check_choice(scale, "scale", ("auto", "robust", "sd"))
     if config in ("split", "full") and not len(table.X_unlabeled):
         raise ValueError(f"config: {config!r} needs unlabeled rows, and there are none.")
-    if components != "auto":
+    if not isinstance(components, str) or components != "auto":
         check_integer(components, "components", low=1, high=p)
+    check_integer(bootstrap, "bootstrap", low=0)
     if bootstrap:
         check_integer(bootstrap, "bootstrap", low=10)
     groups = table.groups.to_numpy(dtype=str)

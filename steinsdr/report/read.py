@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import mode
 
-from .._base import check_choice, check_spread, varying_columns
+from .._base import check_choice, check_path, check_spread, varying_columns
 
 __all__ = ["Table", "Units", "quoted", "read_frame", "read_table"]
 
@@ -270,7 +270,7 @@ def read_table(
     targets = _names(responses, frame, "responses")
     if not targets:
         raise ValueError("responses: name at least one column.")
-    dropped, kinds = _names(drop, frame, "drop"), _names(group or None, frame, "group")
+    dropped, kinds = _names(drop, frame, "drop"), _names(group, frame, "group")
     if len(kinds) > 1:
         raise ValueError(f"group: {len(kinds)} columns; expected one.")
     chosen = _names(predictors, frame, "predictors") or [c for c in frame if c not in targets]
@@ -576,6 +576,7 @@ def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame,
     if isinstance(data, pd.DataFrame):
         frame = data.rename(columns=str)
     else:
+        check_path(data, argument)
         frame, notes = read_frame(data, argument)
         name = Path(data).name
     frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1))
@@ -595,9 +596,11 @@ def _names(value: str | Sequence[str] | None, frame: pd.DataFrame, argument: str
     Text that is no column is taken apart at its commas, also inside a list: a shell passes
     ``y1,y2`` as one name. A column whose own name has a comma stays whole.
     """
+    if not isinstance(value, str | list | tuple | pd.Index | None):
+        raise ValueError(f"{argument} must be text or a list of columns; got {value!r}.")
     known = [str(column) for column in frame]
     names: list[str] = []
-    for text in [value] if isinstance(value, str) else value or []:
+    for text in [value] if isinstance(value, str) else [] if value is None else value:
         parts = [str(text)]
         if parts[0] not in known:
             inside = re.sub(r"^\s*\[(.*)\]\s*$", r"\1", parts[0])

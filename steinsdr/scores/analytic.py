@@ -18,7 +18,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import check_definite, check_matrix, check_numbers, check_points, check_result
+from .._base import (
+    check_definite,
+    check_matrix,
+    check_numbers,
+    check_points,
+    check_result,
+    check_shape,
+)
 
 __all__ = [
     "GaussianMixtureScore",
@@ -244,6 +251,8 @@ class GaussianMixtureScore(_AnalyticScore):
             covs = np.asarray(self.covs, dtype=float)
         except (TypeError, ValueError) as error:
             raise ValueError(f"covs must have shape (k, p, p): {error}") from error
+        check_shape(means, "means", ("k", points.shape[1]))
+        check_shape(covs, "covs", ("k", points.shape[1], points.shape[1]))
         if not (weights > 0).all():
             raise ValueError(f"weights must be positive finite numbers; got {self.weights!r}.")
         if not weights.shape == means.shape[:1] == covs.shape[:1]:

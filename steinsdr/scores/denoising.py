@@ -13,7 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import check_not_constant, check_points, check_result, mean_and_scale, needs_extra
+from .._base import (
+    check_not_constant,
+    check_plain_number,
+    check_points,
+    check_result,
+    check_single_precision,
+    mean_and_scale,
+    needs_extra,
+)
 
 __all__ = ["DenoisingScore"]
 
@@ -121,6 +129,9 @@ class DenoisingScore(BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Train on the rows of X, shape (n, p); y is ignored."""
         self._validate_params()
+        check_plain_number(self.batch_size, "batch_size")
+        check_plain_number(self.sigma, "sigma")
+        check_single_precision(self.sigma, "sigma")
         with needs_extra("nn", "DenoisingScore"):  # deferred: torch is optional, and takes seconds
             import torch
 
