@@ -13,8 +13,10 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from conftest import PROJECT, ROOT
 from nbformat.v4 import new_code_cell, new_notebook
 from packaging.requirements import Requirement
@@ -22,6 +24,7 @@ from packaging.requirements import Requirement
 from steinsdr.__main__ import main
 from steinsdr.paper.notebook import (
     _still_good,
+    captioned,
     fits,
     glue,
     notebook_parameters,
@@ -300,3 +303,16 @@ def test_glue_hands_over_plain_numbers(monkeypatch):
     monkeypatch.setitem(sys.modules, "myst_nb", None)  # what Python does if it is not installed
     glue("name", 0.5)
     assert len(handed) == 1
+
+
+def test_caption_stands_above_a_table_with_one_line_of_heads(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
+    index = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)], names=["law", "n"])
+    captioned(pd.DataFrame({"error": [0.5, 0.25]}, index=index), "Errors < 1")
+    table = BeautifulSoup(shown[0]["text/html"], "html.parser").table
+    assert table.caption.get_text() == "Errors < 1"
+    heads = [[cell.get_text() for cell in row("th")] for row in table.thead("tr")]
+    assert heads == [["law", "n", "error"]]
+    assert table.tbody.th["rowspan"] == "2"
+    assert shown[0]["text/plain"].startswith("Errors < 1")

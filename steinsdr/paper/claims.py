@@ -213,7 +213,8 @@ def _judge_by_our_means(claim: Claim, ledger: Ledger) -> tuple[str, str]:
     by_paper, own = judge_sentence(claim, ledger.cells, "paper_mean")
     behind = ledger.repetitions(claim.table)
     told = (
-        f"true in {ours} comparisons on {behind}; in the paper's own numbers in {own}: {by_paper}"
+        f"It is true in {ours} comparisons of our numbers ({behind}). In the paper's own numbers "
+        f"it is true in {own}. The answer for these is: {by_paper}."
     )
     return "not applicable" if answer == "missing" else answer, told
 

@@ -8,6 +8,7 @@ with the parameters of a profile, ``notebooks/parameters/<profile>.yml``.
 from __future__ import annotations
 
 import ast
+import html
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 __all__ = [
+    "captioned",
     "execute",
     "find_notebooks",
     "fits",
@@ -64,6 +66,23 @@ def glue(name: str, value: Any) -> None:
     except ImportError:
         return
     myst_glue(name, value, display=False)
+
+
+def captioned(frame: pd.DataFrame, caption: str) -> None:
+    """Display a table below its caption.
+
+    The names of the index stand in the head beside the names of the columns, in one line.
+    """
+    from IPython.display import display
+
+    one_line = frame.columns.nlevels == 1 and frame.columns.name is None
+    table = frame.to_html(border=0, index_names=not one_line)
+    if one_line:
+        for name in frame.index.names:
+            table = table.replace("<th></th>", f"<th>{html.escape(str(name or ' '))}</th>", 1)
+    words = f"<caption>{html.escape(caption)}</caption>"
+    table = table.replace("<thead>", f"{words}\n  <thead>", 1)
+    display({"text/plain": f"{caption}\n\n{frame}", "text/html": table}, raw=True)
 
 
 def find_notebooks(folder: Path, only: Collection[str] = ()) -> dict[str, Path]:
