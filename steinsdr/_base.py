@@ -106,7 +106,7 @@ def _as_number(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer beyond all floats
-        return np.inf if value > 0 else -np.inf
+        return np.inf if value == abs(value) else -np.inf
 
 
 def check_positive(value: Any, name: str) -> float:

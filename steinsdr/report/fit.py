@@ -28,7 +28,7 @@ from tqdm import tqdm
 from .._base import check_choice, check_integer, varying_columns
 from ..baselines import SIR
 from ..estimator import CONFIGS, SteinSDR
-from ..link import KernelLink, LaplaceLink, fit_link
+from ..link import KernelLink, fit_link
 from ..subspace import orthonormalize, procrustes_distance
 from .read import Table, Units
 from .rules import METHODS, PREDICTS, Analysis, Comparison, Stability
@@ -282,7 +282,7 @@ class OnIndices(RegressorMixin, BaseEstimator):
         T = T / self.unit_
         self.fits_ = [fit_link("ridge", T, Y)]
         if np.median(pdist(T[:CENTERS])) > 0:
-            rough = LaplaceLink(widths=(1.0, 2.0, 4.0, 8.0), max_centers=CENTERS)
+            rough = KernelLink(kernel="laplace", widths=(1.0, 2.0, 4.0, 8.0), max_centers=CENTERS)
             self.fits_ += [KernelLink(max_centers=CENTERS).fit(T, Y), rough.fit(T, Y)]
         self.best_ = np.argmin([fit.errors_ for fit in self.fits_], axis=0)
         return self
