@@ -114,7 +114,7 @@ FUNCTIONS = {
 }
 NAMED = re.compile(
     r"(X|Y|y|requires y|scores|basis|bases|indices|cross_moment|matrix|n_components|n_centers|width"
-    r"|mean|cov)\b"
+    r"|means?|cov|first|second)\b"
 )
 
 
