@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from steinsdr import SteinSDR
 from steinsdr.report import analyze, read_table
-from steinsdr.report.fit import OnIndices, by_prediction, compare, half_samples
+from steinsdr.report.fit import _OnIndices, by_prediction, compare, half_samples
 from steinsdr.report.read import Units
 from steinsdr.report.rules import METHODS
 
@@ -97,12 +97,12 @@ def test_comparison_matches_the_definition(frame):
 def test_prediction_from_indices_takes_the_better_fit_for_each_response(rng):
     T = rng.standard_normal((900, 2)) * [1, 100]
     Y = np.column_stack([T[:, 1] / 100, np.cos(3 * T[:, 0])]) + 0.1 * rng.standard_normal((900, 2))
-    model = OnIndices().fit(T[:700], Y[:700])
+    model = _OnIndices().fit(T[:700], Y[:700])
     assert model.best_.tolist()[0] == 0 < model.best_[1]
     errors = np.mean((model.predict(T[700:]) - Y[700:]) ** 2, axis=0)
     assert errors.max() < 0.02
     rare = 1.0 * (np.arange(60) % 20 == 0)[:, None]  # shows no width for a kernel
-    np.testing.assert_allclose(OnIndices().fit(rare, rare).predict(rare), rare, atol=0.01)
+    np.testing.assert_allclose(_OnIndices().fit(rare, rare).predict(rare), rare, atol=0.01)
 
 
 def test_the_number_that_predicts_best_is_that_of_the_relation(rng):

@@ -34,7 +34,6 @@ from .read import Table, Units
 from .rules import METHODS, PREDICTS, Analysis, Comparison, Stability
 
 __all__ = [
-    "OnIndices",
     "analyze",
     "by_prediction",
     "compare",
@@ -266,17 +265,17 @@ def by_prediction(Z: NDArray, Y: NDArray, seed: int) -> int:
             sdr = SteinSDR(min(k + 1, int(keep.sum())), random_state=seed)
             sdr.fit(Z[train][:, keep], Y[train])
             T, T_test = (sdr.transform(Z[part][:, keep]) for part in (train, test))
-            errors[k] += np.sum((Y[test] - OnIndices().fit(T, Y[train]).predict(T_test)) ** 2)
+            errors[k] += np.sum((Y[test] - _OnIndices().fit(T, Y[train]).predict(T_test)) ** 2)
     return int(np.argmax(errors <= 1.02 * errors.min())) + 1
 
 
-class OnIndices(RegressorMixin, BaseEstimator):
+class _OnIndices(RegressorMixin, BaseEstimator):
     """Predict from a few indices: for each response the best of ridge and two kernel fits.
 
     The best has the smallest leave-one-out error; at most 500 rows carry the kernel fits.
     """
 
-    def fit(self, T: NDArray, Y: NDArray) -> OnIndices:
+    def fit(self, T: NDArray, Y: NDArray) -> _OnIndices:
         """Fit to indices T (n, r) and responses Y (n, q)."""
         self.unit_ = np.where(varying_columns(T), T.std(axis=0), 1.0)
         T = T / self.unit_
@@ -305,8 +304,8 @@ def compare(
 ) -> Comparison:
     """Predict every row from the folds it is not in, by every method.
 
-    SteinSDR and SIR reduce to the same number of directions, from which :class:`OnIndices`
-    predicts. The others see all predictors; PLS chooses its number of components by
+    SteinSDR and SIR reduce to the same number of directions, from which ridge and kernel fits
+    predict. The others see all predictors; PLS chooses its number of components by
     cross-validation. Of more than 2,500 rows a random subset is compared.
 
     Parameters
@@ -386,4 +385,4 @@ def _fitted(name: str, z: NDArray, y: NDArray, stein: SteinSDR, r: int, seed: in
         visible = SIR(1, random_state=seed).fit(pca.transform(z), y).eigenvalues_ > 1e-12
         sir = SIR(min(r, int(visible.sum())), random_state=seed)
         reduction = make_pipeline(pca, sir).fit(z, y)
-    return make_pipeline(FrozenEstimator(reduction), OnIndices()).fit(z, y)
+    return make_pipeline(FrozenEstimator(reduction), _OnIndices()).fit(z, y)

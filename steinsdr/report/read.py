@@ -221,15 +221,15 @@ def read_table(
 ) -> Table:
     """Read a table and choose its predictors and responses.
 
-    Every choice is noted. Cells such as "$1,234.50" or "3,5 kg" are numbers if one unit serves the
-    whole column. Titles above the names, a last row of totals, empty rows, and rows that repeat
-    others exactly are left out. Predictors of text become columns of 0 and 1 if they have at
-    most ten values, and are left out otherwise. Responses of text with at most ten values are
-    classes: each becomes a column of 0 and 1, or of two classes the rarer one. Left out are
-    also dates, constant columns, columns that are the same but for fewer than five rows, and
-    the index that a table was saved with. Rows with all responses missing count as unlabeled,
-    rows with some missing are dropped. Infinite values are missing. Columns are given as a
-    list, or as text such as ``"[y1, y2]"`` or ``"y1, y2"``.
+    Every choice is noted. Cells such as ``$1,234.50`` or ``3,5 kg`` are numbers if one unit
+    serves the whole column. Titles above the names, a last row of totals, empty rows, and rows
+    that repeat others exactly are left out. Predictors of text become columns of 0 and 1 if
+    they have at most ten values, and are left out otherwise. Responses of text with at most ten
+    values are classes: each becomes a column of 0 and 1, or of two classes the rarer one. Left
+    out are also dates, constant columns, columns that are the same but for fewer than five
+    rows, and the index that a table was saved with. Rows with all responses missing count as
+    unlabeled, rows with some missing are dropped. Infinite values are missing. Columns are
+    given as a list, or as text such as ``"[y1, y2]"`` or ``"y1, y2"``.
 
     Parameters
     ----------
