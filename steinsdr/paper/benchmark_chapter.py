@@ -91,7 +91,8 @@ def duels(rows: pd.DataFrame) -> pd.DataFrame:
             counts = (len(found), (found["difference"] < 0).sum(), ahead.sum(), behind.sum())
             table[name] = (*map(int, counts), round(found["difference"].median(), 1))
     columns = ["data sets", "ahead", "clearly ahead", "clearly behind", "median %"]
-    return pd.DataFrame.from_dict(table, orient="index", columns=columns)
+    found = pd.DataFrame.from_dict(table, orient="index", columns=columns)
+    return found.rename_axis("method").round(1)
 
 
 def distance_ratios(rows: pd.DataFrame) -> pd.DataFrame:

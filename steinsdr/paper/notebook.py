@@ -76,7 +76,8 @@ def captioned(frame: pd.DataFrame, caption: str) -> None:
     from IPython.display import display
 
     one_line = frame.columns.nlevels == 1 and frame.columns.name is None
-    table = frame.to_html(border=0, index_names=not one_line)
+    with pd.option_context("display.max_colwidth", None):
+        table = frame.to_html(border=0, index_names=not one_line)
     if one_line:
         for name in frame.index.names:
             table = table.replace("<th></th>", f"<th>{html.escape(str(name or ' '))}</th>", 1)
