@@ -331,7 +331,8 @@ SIMULATED = Experiment(
         "smoke": {"design": ("even, p = 10, n = 250",), "method": ("ridge", "RFM", "SteinSDR")}
     },
     repetitions={"smoke": 1, "laptop": 5, "paper": 20},
-    # A kernel fit with hardly a penalty amplifies rounding.
-    precision=1e-6,
+    # A kernel fit with hardly a penalty amplifies rounding, which differs between machines. With
+    # skewed columns the steps of the weights do, too: 7e-6 was seen.
+    precision=1e-4,
 )
 """Distances from the true directions, and selected numbers of directions."""

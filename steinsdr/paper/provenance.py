@@ -247,13 +247,13 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
 
 
-_STRICT = 1e-6  # tolerance of networks where the same machine should give the same digits
+_STRICT = 1e-4  # tolerance where the kind of machine is the same, whose parts may still differ
 
 
 def replay(experiment: Experiment, folder: str | os.PathLike[str], stored: Row) -> bool:
     """Compute a stored row again, without any cache; print the outcome, return if it is the same.
 
-    Networks are held to six digits if all rows in the folder were made on this kind of machine.
+    Networks are held to four digits if all rows in the folder were made on this kind of machine.
     """
     (again,) = experiment.compute([stored.cell])
     tolerance, where = experiment.tolerance(experiment.method_of(stored.cell)), "another machine"
