@@ -66,7 +66,7 @@ smoke: install  ## Execute all notebooks in small, copies in _build/batch/smoke
 paper: install  ## Execute all notebooks at full size, copies in _build/batch/paper (go on after a stop)
 	$(BIN)/steinsdr notebooks --profile paper --jobs $(JOBS) --resume
 
-bench: install  ## Measure speed and memory against bare matrix products
+bench: install  ## Measure speed and memory against bare matrix products and other methods
 	$(BIN)/python tests/bench/run.py
 
 lint: install  ## Check style, docstrings, types and which module imports which

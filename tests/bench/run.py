@@ -107,7 +107,7 @@ def bench_large() -> None:
     print("n = 20,000, p = 100")
     for label, dtype, centers in (
         ("exact, tiled, float32", "float32", None),
-        ("Nyström, 1000 centres, float64", "float64", 1000),
+        ("Nyström, 1000 centers, float64", "float64", 1000),
     ):
         out = fit_in_process(20_000, 100, dtype, centers, 1e9)
         note = f"{out['seconds']:.0f} s, {out['n_iter']} it., relative error {out['error']:.3f}"
