@@ -261,6 +261,13 @@ def test_cells_of_several_units_stay_text(frame):
     assert list(read_table(frame, "y1,y2").X) == list("abcde")
 
 
+def test_a_word_for_totals_that_is_a_value_of_its_column_is_no_total(frame):
+    frame["grade"] = ["poor", "average", "good"] * 19 + ["good", "poor", "average"]
+    table = read_table(frame, "y1,y2")
+    assert len(table.X) == len(frame)
+    assert "sums up" not in " ".join(table.notes)
+
+
 def test_titles_totals_copies_and_empty_rows_are_left_out(frame, tmp_path):
     lines = frame.assign(kind="x").round(3).to_csv(index=False).splitlines()
     lines = ["Report 2023,,,,,,,", ",,,,,,,", *lines, lines[3], ",,,,,,,", "1,2,3,4,5,6,7,Total"]

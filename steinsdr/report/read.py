@@ -581,12 +581,15 @@ def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame,
         name = Path(data).name
     frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1))
     frame = frame.dropna(how="all")
-    last = frame.iloc[-2:].select_dtypes(exclude="number").astype(str)
-    is_total = last.apply(lambda cells: cells.str.strip(" :").str.lower().isin(TOTALS)).any(axis=1)
+    words = frame.select_dtypes(exclude="number").astype(str)
+    words = words.apply(lambda cells: cells.str.strip(" :").str.lower()).isin(TOTALS)
+    # A word that stands in other rows too is a value of its column.
+    is_total = (words.iloc[-2:] & ~words.iloc[:-2].any()).any(axis=1)
     if is_total.any():
-        rows = ", ".join(map(str, last.index[is_total]))
+        totals = is_total.index[is_total]
+        rows = ", ".join(map(str, totals))
         notes.append(f"Left out, as it sums up the others: row {rows} of {name}.")
-        frame = frame.drop(index=last.index[is_total])
+        frame = frame.drop(index=totals)
     return frame, name, notes
 
 
