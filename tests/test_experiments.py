@@ -242,7 +242,7 @@ def test_interrupt_keeps_what_is_finished(tmp_path, monkeypatch, fits):
     assert path.stat().st_mtime_ns == written
 
 
-def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch, capsys):
+def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch):
     original = SharedScore._estimated
 
     def failing(shared, at):
@@ -268,7 +268,6 @@ def test_failing_cell_is_recorded_and_the_sweep_goes_on(tmp_path, monkeypatch, c
     with pytest.raises(ValueError, match="no Dask scheduler answers at nonsense"):
         run(TOY1, cells, tmp_path, scheduler="nonsense", **retry)
     assert (tmp_path / "toy1.csv").read_bytes() == before, "until something takes its place"
-    assert "2 failed cell(s) are tried again.\n" in capsys.readouterr().out
     again = run(TOY1, cells, tmp_path, **retry)
     assert (again.added, again.failed) == (2, 0)
     assert {status for _, status in stored(TOY1, tmp_path).values()} == {"ok"}

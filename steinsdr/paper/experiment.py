@@ -270,7 +270,7 @@ class Experiment:
         others = {name for name, families in _CHOICES.items() if family not in families}
         return roots, others | _WITHOUT_NUMBERS | {*self.unused}
 
-    def tolerance(self, name: str) -> float:
+    def tolerance(self, name: str, *, same_machine: bool = False) -> float:
         """Return the largest difference at which a replayed number counts as the same.
 
         One machine repeats every number exactly; another rounds differently, which training in
@@ -278,7 +278,9 @@ class Experiment:
         ``precision`` of its own.
         """
         method = self.methods[name]
-        return 0.05 if method.family in _NETWORKS else method.precision or self.precision
+        if method.family in _NETWORKS:
+            return 1e-6 if same_machine else 0.05
+        return method.precision or self.precision
 
     def groups(self, cells: Iterable[Cell]) -> list[list[Cell]]:
         """Return the cells in groups that are measured together, in the order of dispatch."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -33,16 +32,15 @@ __all__ = [
 ]
 
 
-_SEEDS = (
-    "repetition k has seed 42 + k; every draw comes from a stream of steinsdr.simulation named by "
-    "what it is for"
-)
-_SECONDS = "one core, one thread; a score fit's time is shared by its cells, 0 if it was cached"
-_DIGESTS = "number of rows that are ok, and the start of the SHA-256 of their lines, in order"
+_WORDS = {
+    "seeds": "repetition k has seed 42 + k; every draw comes from a stream of steinsdr.simulation "
+    "named by what it is for",
+    "seconds_are": "one core, one thread; a score fit's time is shared by its cells, 0 if it was "
+    "cached",
+    "digests_are": "number of rows that are ok, and the start of the SHA-256 of their lines, in "
+    "order",
+}
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "joblib")
-
-# What is read back from a manifest, where it is there.
-_PARTS = {"methods": dict, "rows": dict, "digests": dict, "environments": list}
 
 
 class Manifest:
@@ -55,28 +53,19 @@ class Manifest:
     def __init__(self, experiment: Experiment, folder: str | os.PathLike[str]) -> None:
         self.experiment = experiment
         self.path = Path(folder) / f"{experiment.name}.manifest.json"
+        self._design = _plain(dict(experiment.design))
 
     def load(self) -> dict[str, Any]:
-        """Return its content, empty if there is none; ValueError if the file is no manifest."""
-        if not self.path.exists():
-            return {}
+        """Return its content, with empty parts if there is none; ValueError if it is damaged."""
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{self.path} is not JSON ({error}); restore it.") from error
-        if not isinstance(content, dict):
-            raise ValueError(f"{self.path} holds {content!r}; expected a manifest. Restore it.")
-        for name, kind in _PARTS.items():
-            if not isinstance(found := content.get(name, kind()), kind):
-                raise ValueError(
-                    f"{self.path}: {name} is {found!r}; expected a {kind.__name__}. Restore it."
-                )
-        for name, entry in content.get("methods", {}).items():
-            if not isinstance(entry, dict) or "code" not in entry:
-                raise ValueError(
-                    f"{self.path}: methods: {name} is {entry!r}; expected an object with the key "
-                    "code. Restore it."
-                )
+            content = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+            for part, kind in {"methods": dict, "digests": dict, "environments": list}.items():
+                if not isinstance(content.setdefault(part, kind()), kind):
+                    raise TypeError(f"{part} must be a {kind.__name__}")
+            for entry in content["methods"].values():
+                entry["code"]
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            raise ValueError(f"{self.path} is no manifest ({error}); restore it.") from error
         return content
 
     def changed(self, methods: Iterable[str]) -> dict[str, list[str]]:
@@ -85,53 +74,40 @@ class Manifest:
         A method that is not recorded differs in the "record".
         """
         content = self.load()
-        recorded = content.get("methods", {})
+        design = [] if content.get("design", self._design) == self._design else ["design"]
         found = {}
         for name in methods:
-            if name not in recorded:
-                found[name] = ["record"]
-                continue
-            made_for = recorded[name].get("design", content.get("design"))
-            design = [] if made_for == self._design() else ["design"]
+            then = content["methods"].get(name, {})
             now = _plain(self.experiment.signature(name))
-            then = {key: recorded[name].get(key) for key in now}
-            if now["code"] in _codes(recorded[name]):
-                then["code"] = now["code"]
-            if differing := design + [key for key in now if now[key] != then[key]]:
-                found[name] = differing
+            same = {"code": now["code"]} if now["code"] in _codes(then) else {}
+            differing = [key for key in now if now[key] != {**then, **same}.get(key)]
+            if what := design + differing:
+                found[name] = what if then else ["record"]
         return found
 
     def record(self, methods: Iterable[str], *, replayed: int = 0) -> None:
         """Record the current signatures; ``replayed`` counts the rows that were found equal.
 
-        Without any, rows are about to be made, and versions and machine are recorded, too.
+        Without any, the first rows of these methods are about to be made, and versions and
+        machine are recorded, too.
         """
         with locked(self.path):
             content = self.load()
+            recorded = content["methods"]
             if not replayed:
-                now, seen = _environment(), content.get("environments", [])
-                content |= {**now, "environments": seen if now in seen else [*seen, now]}
-            recorded = content.setdefault("methods", {})
-            if (old := content.get("design", self._design())) != self._design():
-                for other in recorded.values():  # rows that nobody replayed keep the old design
-                    other.setdefault("design", old)
+                now, seen = _environment(), content["environments"]
+                content |= {**self._constant(), **now}
+                content["environments"] = seen if now in seen else [*seen, now]
             for name in methods:
-                before = recorded.get(name, {})
-                entry = self.experiment.signature(name)
-                if not replayed and entry["code"] in _codes(before):
-                    entry["code"] = before["code"]  # a later version, found equal to this one
+                entry, before = self.experiment.signature(name), recorded.get(name)
                 entry["note"] = self.experiment.methods[name].note
                 entry["tolerance"] = self.experiment.tolerance(name)
-                history = [h for h in before.get("found_equal", []) if h["code"] != entry["code"]]
-                if before and before["code"] != entry["code"]:
-                    # Not replayed: the rows of the old code are gone, and nothing is known of it.
-                    known = {"code": before["code"], "rows_replayed": replayed}
-                    history = [*history, known] if replayed else []
-                if history:
-                    entry["found_equal"] = history
+                if replayed and before:
+                    then = {"code": before["code"], "rows_replayed": replayed}
+                    history = [*before.get("found_equal", []), then]
+                    entry["found_equal"] = [h for h in history if h["code"] != entry["code"]]
                 recorded[name] = entry
-            content["methods"] = self._ordered(recorded)
-            content["design"] = self._design()
+            content["methods"] = {n: recorded[n] for n in self.experiment.methods if n in recorded}
             self._write(content)
 
     def compare(self, rows: Mapping[Cell, Row]) -> tuple[dict[str, str], dict[str, int]]:
@@ -142,27 +118,17 @@ class Manifest:
         not what is stored, and in what way; and those with further rows, and how many.
         """
         content = self.load()
-        counts, digests = content.get("rows", {}), content.get("digests", {})
-        stored = self.by_method(rows)
         altered, unrecorded = {}, {}
-        for name in self.experiment.methods:
-            mine = stored[name]
-            count = counts.get(name, 0) if name in digests else 0
-            number = str(digests.get(name)).partition(" ")[0]
+        for name, mine in _by_method(self.experiment, rows).items():
+            count, recorded = content.get("rows", {}).get(name, 0), content["digests"].get(name)
+            number = str(recorded).partition(" ")[0]
             if len(mine) < count:
                 altered[name] = f"{len(mine)} rows; {count} are recorded"
-            elif count and self._digest(mine, number) != digests[name]:
+            elif count and self._digest(mine, number) != recorded:
                 altered[name] = f"not the {count} rows that a run has written"
             elif len(mine) > count:
                 unrecorded[name] = len(mine) - count
         return altered, unrecorded
-
-    def by_method(self, rows: Mapping[Cell, Row]) -> defaultdict[str, list[Row]]:
-        """Return the rows of each method, in the order of the file."""
-        found: defaultdict[str, list[Row]] = defaultdict(list)
-        for cell, row in rows.items():
-            found[self.experiment.method_of(cell)].append(row)
-        return found
 
     def _digest(self, rows: Iterable[Row], number: str = "") -> str:
         """Return the digest of the first rows; a failed row is left out, as it may be retried."""
@@ -170,49 +136,47 @@ class Manifest:
         good = good[: int(number) if number.isdecimal() else None]
         return f"{len(good)} {digest(self.experiment, good)}"
 
-    def summarize(self, rows: Mapping[Cell, Row], *, accept: bool = False) -> None:
-        """Write totals and digests, if they are others than those that are there.
-
-        Altered rows keep the record that they do not match, unless ``accept`` is true.
-        """
+    def summarize(self, rows: Mapping[Cell, Row]) -> None:
+        """Write totals and digests, if they are others than those that are there."""
+        stored = {name: m for name, m in _by_method(self.experiment, rows).items() if m}
         with locked(self.path):
             before = self.load()
-            altered = {} if accept else self.compare(rows)[0]
-            stored = self.by_method(rows)
-            digests = {name: self._digest(mine) for name, mine in stored.items()}
-            counts = {name: len(mine) for name, mine in stored.items()}
-            digests |= {name: before["digests"][name] for name in altered}
-            counts |= {name: before["rows"][name] for name in altered}
-            content = before | {
-                "experiment": self.experiment.name,
-                "columns": list(self.experiment.columns),
-                "fixed": dict(self.experiment.fixed),
-                "seeds": _SEEDS,
-                "rows": self._ordered(counts),
-                "digests": self._ordered(digests),
-                "digests_are": _DIGESTS,
-                "failed": sum(row.status != "ok" for row in rows.values()),
-                # Rounded as in the file, so that reading it gives the same sum.
-                "seconds": round(sum(round(row.seconds, 3) for row in rows.values()), 1),
-                "seconds_are": _SECONDS,
-            }
+            content = (
+                before
+                | self._constant()
+                | {
+                    "rows": {name: len(mine) for name, mine in stored.items()},
+                    "digests": {name: self._digest(mine) for name, mine in stored.items()},
+                    "failed": sum(row.status != "ok" for row in rows.values()),
+                    # Rounded as in the file, so that reading it gives the same sum.
+                    "seconds": round(sum(round(row.seconds, 3) for row in rows.values()), 1),
+                }
+            )
             if content != before:
                 self._write(content)
 
     def made_here(self) -> bool:
         """Whether all rows were made on this kind of processor with these NumPy and PyTorch."""
-        made = self.load().get("environments", [])
+        made = self.load()["environments"]
         return bool(made) and all(_kind(one) == _kind(_environment()) for one in made)
 
-    def _design(self) -> dict[str, Any]:
-        return _plain(dict(self.experiment.design))
-
-    def _ordered(self, by_method: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: by_method[name] for name in self.experiment.methods if name in by_method}
+    def _constant(self) -> dict[str, Any]:
+        """Return what the manifest says of all rows."""
+        experiment = self.experiment
+        names = {"experiment": experiment.name, "columns": list(experiment.columns)}
+        return {**names, "fixed": dict(experiment.fixed), "design": self._design, **_WORDS}
 
     def _write(self, content: dict[str, Any]) -> None:
         text = json.dumps(content, indent=1, ensure_ascii=False)
         atomic_write(self.path, f"{text}\n".encode())
+
+
+def _by_method(experiment: Experiment, rows: Mapping[Cell, Row]) -> dict[str, list[Row]]:
+    """Return the rows of every method, in the order of the file."""
+    found: dict[str, list[Row]] = {name: [] for name in experiment.methods}
+    for cell, row in rows.items():
+        found[experiment.method_of(cell)].append(row)
+    return found
 
 
 def _codes(entry: Mapping[str, Any]) -> list[str]:
@@ -241,14 +205,9 @@ def _kind(environment: Mapping[str, Any]) -> tuple[str, ...]:
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        return names[0]
-    except (OSError, IndexError):
+        return next(line for line in lines if line.startswith("model name")).partition(": ")[2]
+    except (OSError, StopIteration):
         return platform.processor() or platform.machine()
-
-
-_LOOSE = 0.01  # only networks have a larger tolerance
-_STRICT = 1e-6  # their tolerance where the same machine should give the same digits
 
 
 def replay(experiment: Experiment, folder: str | os.PathLike[str], stored: Row) -> bool:
@@ -257,15 +216,14 @@ def replay(experiment: Experiment, folder: str | os.PathLike[str], stored: Row) 
     Networks are held to six digits if all rows in the folder were made on this kind of machine.
     """
     (again,) = experiment.compute([stored.cell])
-    tolerance, where = experiment.tolerance(experiment.method_of(stored.cell)), "another machine"
-    if Manifest(experiment, folder).made_here():
-        where = "the same kind of machine"
-        tolerance = _STRICT if tolerance > _LOOSE else tolerance
+    here = Manifest(experiment, folder).made_here()
+    tolerance = experiment.tolerance(experiment.method_of(stored.cell), same_machine=here)
     same = stored.status == again.status
     if stored.values and again.values:
         same = bool(np.abs(np.subtract(stored.values, again.values)).max() <= tolerance)
     old, new = (", ".join(map(repr, row.values)) or row.status for row in (stored, again))
     verdict = "same within" if same else "NOT the same, tolerance"
+    where = "the same kind of machine" if here else "another machine"
     told = f"{verdict} {tolerance:g} on {where}: stored {old}, now {new}"
     key = " ".join(map(str, stored.cell))
     print(f"{experiment.name} {key}: {f'same: {old}' if old == new else told}")
@@ -287,14 +245,12 @@ def check_rows(store: Store) -> dict[str, list[str]]:
     if altered:
         raise ValueError(
             f"rows in {store.path} are not those that {manifest.path.name} records: "
-            f"{_by_name(altered)}. Restore them, or take them as they are: "
+            f"{_told(altered)}. Restore them, or take them as they are: "
             f"steinsdr check {store.experiment.name} --record-rows."
         )
     if unrecorded:
-        print(
-            f"{store.path}: rows without a record, as after a killed run: {_by_name(unrecorded)}."
-        )
-    return manifest.changed(manifest.by_method(store.rows))
+        print(f"{store.path}: rows without a record, as after a killed run: {_told(unrecorded)}.")
+    return manifest.changed(dict.fromkeys(map(store.experiment.method_of, store.rows)))
 
 
 def check_code(
@@ -310,7 +266,7 @@ def check_code(
         If a replayed row differs, or rows are not those that the manifest records.
     """
     store, manifest = Store(experiment, folder), Manifest(experiment, folder)
-    stored, replayed = manifest.by_method(store.read()), {}
+    stored, replayed = _by_method(experiment, store.read()), {}
     if changed := check_rows(store):
         print(f"{experiment.name}: up to {sample} rows of {len(changed)} methods are replayed.")
     for name in changed:
@@ -326,11 +282,9 @@ def check_code(
             )
         replayed[name] = len(same)
         manifest.record([name], replayed=len(same))
+    if replayed:
+        manifest.summarize(store.rows)  # with the present design, now that all rows were compared
     return replayed
-
-
-def _by_name(by_method: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} ({what})" for name, what in by_method.items())
 
 
 def replay_sample(experiment: Experiment, folder: str | os.PathLike[str], number: int) -> int:
@@ -345,11 +299,14 @@ def replay_sample(experiment: Experiment, folder: str | os.PathLike[str], number
 def record_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> None:
     """Take the rows as they are, after a merge for example: record them and say what is new."""
     rows, manifest = Store(experiment, folder).read(), Manifest(experiment, folder)
-    altered, unrecorded = manifest.compare(rows)
-    manifest.summarize(rows, accept=True)
-    for what, found in (("ALTERED", altered), ("further", unrecorded)):
+    for what, found in zip(("ALTERED", "further"), manifest.compare(rows), strict=True):
         if found:
-            print(f"{experiment.name}: {what} rows are now recorded: {_by_name(found)}.")
+            print(f"{experiment.name}: {what} rows are now recorded: {_told(found)}.")
+    manifest.summarize(rows)
+
+
+def _told(by_method: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} ({what})" for name, what in by_method.items())
 
 
 def status(folder: str | os.PathLike[str]) -> str:
@@ -359,15 +316,16 @@ def status(folder: str | os.PathLike[str]) -> str:
 
 def _table(experiment: Experiment, folder: str | os.PathLike[str]) -> str:
     rows, manifest = Store(experiment, folder).read(), Manifest(experiment, folder)
-    stored = manifest.by_method(rows)
-    changed, (altered, unrecorded) = manifest.changed(stored), manifest.compare(rows)
+    stored, (altered, unrecorded) = _by_method(experiment, rows), manifest.compare(rows)
     lines = [f"{experiment.name:<20}{'stored':>8}{'missing':>9}{'failed':>8}{'hours':>8}  code"]
     for method in experiment.known(experiment.by):
         mine = stored[method]
         missing = {*experiment.cells(only={experiment.by: [method]})} - rows.keys()
         failed = sum(row.status != "ok" for row in mine)
         hours = sum(row.seconds for row in mine) / 3600
-        code = "" if not mine else "changed" if method in changed else "as recorded"
+        code = ""
+        if mine:
+            code = "changed" if manifest.changed([method]) else "as recorded"
         if method in altered:
             code += f"; ROWS ALTERED: {altered[method]}"
         elif method in unrecorded:

@@ -17,8 +17,7 @@ from .store import Store
 
 __all__ = ["Outcome", "run"]
 
-_Task = tuple[Experiment, list[Cell], str | None]  # arguments of _work
-_Result = tuple[list[Row], list[str]]
+_Task = tuple[Experiment, list[Cell], str | None, list[str]]  # arguments of _work
 _GO_ON = "finished rows are stored, the same command goes on."
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
@@ -77,16 +76,14 @@ def run(
     store, manifest = Store(experiment, folder), Manifest(experiment, folder)
     store.append()  # mends what a killed run has left
     wanted = {*map(experiment.method_of, cells)}
-    changed = check_rows(store)
-    if what := "; ".join(f"{m} ({', '.join(changed[m])})" for m in changed if m in wanted):
+    changed = {m: w for m, w in check_rows(store).items() if m in wanted or "design" in w}
+    if what := "; ".join(f"{method} ({', '.join(parts)})" for method, parts in changed.items()):
         raise ValueError(
             f"the code or settings behind the rows in {store.path} changed: {what}. "
             f"steinsdr check {experiment.name} replays some rows of each, and records the new code "
             "if they are the same."
         )
     missing = [cell for cell in cells if store.lacks(cell, retry_failed)]
-    if retry_failed:
-        print(f"{sum(cell in store.rows for cell in missing)} failed cell(s) are tried again.")
     before = len(cells) - len(missing)
     cost = experiment.cost(missing)
     if progress:
@@ -99,7 +96,8 @@ def run(
             manifest.summarize(store.rows)
         return Outcome(len(cells), before, 0, 0)
     # Before the first row: should the run be killed, its rows are still accounted for.
-    manifest.record(dict.fromkeys(map(experiment.method_of, missing)))
+    stored = {*map(experiment.method_of, store.rows)}
+    manifest.record(m for m in dict.fromkeys(map(experiment.method_of, missing)) if m not in stored)
     added = failed = 0
     interrupted = False
     with tqdm(total=cost, desc=experiment.name, bar_format=_BAR, disable=not progress) as bar:
@@ -116,18 +114,22 @@ def run(
         finally:
             results.close()
             store.append()  # takes in what another run has stored meanwhile
-            manifest.summarize(store.rows)
+            if not manifest.compare(store.rows)[0]:  # nobody has edited the file meanwhile
+                manifest.summarize(store.rows)
     return Outcome(len(cells), before, added, failed, interrupted)
 
 
-def _work(experiment: Experiment, cells: list[Cell], cache: str | None) -> _Result:
-    """Compute a group in a worker; also return the hashes of the worker's code."""
-    rows = experiment.compute(cells, cache)
-    return rows, _hashes(experiment, rows)
+def _work(
+    experiment: Experiment, cells: list[Cell], cache: str | None, code: list[str]
+) -> list[Row]:
+    """Compute a group in a worker, whose code must have the hashes of the one that asks."""
+    if _hashes(experiment, cells) != code:
+        raise ValueError("a worker runs other code than this process; install one version.")
+    return experiment.compute(cells, cache)
 
 
-def _hashes(experiment: Experiment, rows: list[Row]) -> list[str]:
-    return [experiment.signature(experiment.method_of(row.cell))["code"] for row in rows]
+def _hashes(experiment: Experiment, cells: list[Cell]) -> list[str]:
+    return [experiment.signature(experiment.method_of(cell))["code"] for cell in cells]
 
 
 def _results(
@@ -139,18 +141,15 @@ def _results(
 ) -> Generator[list[Row], None, None]:
     """Yield the rows of each group as it is finished."""
     folder = None if cache is None else os.path.abspath(cache)
-    tasks = [(experiment, group, folder) for group in experiment.groups(cells)]
-    done = _local(tasks, jobs) if scheduler is None else _distributed(tasks, scheduler)
+    groups = experiment.groups(cells)
+    tasks = [(experiment, group, folder, _hashes(experiment, group)) for group in groups]
     try:
-        for rows, hashes in done:
-            if hashes != _hashes(experiment, rows):
-                raise ValueError("a worker runs other code than this process; install one version.")
-            yield rows
+        yield from _local(tasks, jobs) if scheduler is None else _distributed(tasks, scheduler)
     except MemoryError as error:
         raise OSError(f"out of memory; {_GO_ON}") from error
 
 
-def _local(tasks: Sequence[_Task], jobs: int) -> Iterator[_Result]:
+def _local(tasks: Sequence[_Task], jobs: int) -> Iterator[list[Row]]:
     from joblib import Parallel, delayed
 
     options = {"initializer": _end_with, "initargs": (os.getpid(),)} if jobs > 1 else {}
@@ -172,7 +171,7 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _distributed(tasks: Sequence[_Task], scheduler: str) -> Iterator[_Result]:
+def _distributed(tasks: Sequence[_Task], scheduler: str) -> Iterator[list[Row]]:
     from distributed import Client, KilledWorker, as_completed
 
     try:

@@ -9,36 +9,23 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import math
 import os
 import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from .experiment import Cell, Experiment, Row
+from filelock import FileLock
 
-try:
-    import fcntl
-except ImportError:  # Windows: one run at a time is then the user's care
-    fcntl = None  # type: ignore[assignment]
+from .experiment import Cell, Experiment, Row
 
 __all__ = ["Store", "atomic_write", "digest", "locked"]
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock that belongs to a file."""
+def locked(path: Path) -> FileLock:
+    """Return the exclusive lock that belongs to a file, for ``with``."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.parent / f".{path.name}.lock", "a", opener=_no_link) as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _no_link(path: str, flags: int) -> int:
-    """Open a file; OSError if its name is a link to another one."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)  # Windows has none
+    return FileLock(path.with_name(f".{path.name}.lock"))
 
 
 def atomic_write(path: Path, content: bytes) -> None:
@@ -117,7 +104,7 @@ class Store:
                 kept = {cell: row for cell, row in self.rows.items() if cell not in fresh}
                 self._rewrite(kept | fresh)
             elif fresh:
-                _write(self.path, "ab", _encoded(self.experiment, fresh.values()))
+                _write(self.path, "ab", _lines(self.experiment, fresh.values()).encode())
                 self.rows |= fresh
             self._seen = self._state()
         return list(fresh.values())
@@ -131,83 +118,70 @@ class Store:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _load(self) -> int:
-        """Take in the rows, and return the length of the file without a torn last line."""
+        """Take in the rows, and return the length of the file without a torn last line.
+
+        ValueError names a line that no run has written.
+        """
         content = self.path.read_bytes() if self.path.exists() else b""
         whole = content.rfind(b"\n") + 1
         if torn := content[whole:]:
             print(f"{self.path}: the last line is torn; its cell counts as missing: {torn!r}")
-        self.rows = self._parse(content[:whole])
-        return whole
-
-    def _rewrite(self, rows: dict[Cell, Row]) -> None:
-        header = ",".join(self.experiment.columns) + "\n"
-        atomic_write(self.path, header.encode() + _encoded(self.experiment, rows.values()))
-        self.rows = rows
-
-    def _parse(self, content: bytes) -> dict[Cell, Row]:
-        """Return the rows of whole lines; ValueError names a line that no run has written."""
-        rows: dict[Cell, Row] = {}
         columns = ",".join(self.experiment.columns)
-        header, *lines = content.decode("utf-8", "replace").split("\n")[:-1] or [columns]
+        header, *lines = content[:whole].decode("utf-8", "replace").split("\n")[:-1] or [columns]
         if header != columns:
             raise ValueError(f"{self.path}, line 1: columns {header}; expected {columns}.")
+        rows: dict[Cell, Row] = {}
         for number, line in enumerate(lines, 2):
-            place = f"{self.path}, line {number}"
             try:
                 row = self._row(line)
-            except (csv.Error, TypeError, ValueError) as error:
-                raise ValueError(f"{place}: not a row ({error}).") from error
-            if row.cell in rows:
-                raise ValueError(
-                    f"{place}: {_name(row.cell)} is there twice. Remove a line, after a replay if "
-                    "their results differ."
-                )
+                if row.cell in rows:
+                    raise ValueError(f"{_name(row.cell)} is there twice: remove one of its rows")
+            except (csv.Error, ValueError) as error:
+                raise ValueError(f"{self.path}, line {number}: not a row ({error}).") from error
             rows[row.cell] = row
-        return rows
+        self.rows = rows
+        return whole
 
     def _row(self, line: str) -> Row:
         """Return the row of a line; ValueError or csv.Error if it is not what is written."""
         (fields,) = csv.reader([line])
         named = dict(zip(self.experiment.columns, fields, strict=True))
         cell = self.experiment.parse([named[name] for name in self.experiment.keys])
-        kinds = {**(self.experiment.values if named["status"] == "ok" else {}), "seconds": float}
-        try:
-            *values, seconds = (kind(named[name]) for name, kind in kinds.items())
-        except ValueError as error:
-            raise ValueError(f"expected numbers in {', '.join(kinds)}: {error}") from error
-        row = Row(cell, tuple(values), named["status"], seconds)
-        if line != (written := _text(self.experiment, row)[:-1]):
+        kinds = self.experiment.values if named["status"] == "ok" else {}
+        values = tuple(kind(named[name]) for name, kind in kinds.items())
+        row = Row(cell, values, named["status"], float(named["seconds"]))
+        if line != (written := _lines(self.experiment, [row])[:-1]):
             raise ValueError(f"expected {written!r}")
         return row
 
+    def _rewrite(self, rows: dict[Cell, Row]) -> None:
+        header = ",".join(self.experiment.columns) + "\n"
+        atomic_write(self.path, (header + _lines(self.experiment, rows.values())).encode())
+        self.rows = rows
 
-def _text(experiment: Experiment, row: Row) -> str:
-    """Return the line of a row; ValueError for a status or number that no run has."""
-    if row.status != "ok" and not row.status.startswith("failed: "):
-        raise ValueError(f"status: {row.status!r}; expected 'ok' or 'failed: ' and a reason")
-    numbers = dict(zip(experiment.values, row.values, strict=False))  # none if it failed
-    for name, value in {**numbers, "seconds": row.seconds}.items():
-        high = experiment.largest.get(name, math.inf)
-        if not (math.isfinite(value) and 0 <= value <= high):
-            limits = f"from 0 to {high:g}" if high < math.inf else "at least 0"
-            raise ValueError(
-                f"{_name(row.cell)}: {name} is {value!r}; expected a finite number {limits}"
-            )
-    fields = dict(zip(experiment.keys, row.cell, strict=True))
-    fields |= {name: repr(value) for name, value in numbers.items()}
-    fields |= {"status": row.status, "seconds": f"{row.seconds:.3f}"}
+
+def _lines(experiment: Experiment, rows: Iterable[Row]) -> str:
+    """Return the lines of rows; ValueError for a status or number that no run has."""
     buffer = io.StringIO()
-    csv.DictWriter(buffer, experiment.columns, lineterminator="\n").writerow(fields)
+    writer = csv.DictWriter(buffer, experiment.columns, lineterminator="\n")
+    for row in rows:
+        if row.status != "ok" and not row.status.startswith("failed: "):
+            raise ValueError(f"status: {row.status!r}; expected 'ok' or 'failed: ' and a reason")
+        numbers = dict(zip(experiment.values, row.values, strict=False))  # none if it failed
+        for name, value in {**numbers, "seconds": row.seconds}.items():
+            high = experiment.largest.get(name, sys.float_info.max)
+            if not 0 <= value <= high:
+                told = f"{name} is {value!r}; expected a number from 0 to {high:g}"
+                raise ValueError(f"{_name(row.cell)}: {told}")
+        fields = dict(zip(experiment.keys, row.cell, strict=True))
+        fields |= {name: repr(value) for name, value in numbers.items()}
+        writer.writerow(fields | {"status": row.status, "seconds": f"{row.seconds:.3f}"})
     return buffer.getvalue()
-
-
-def _encoded(experiment: Experiment, rows: Iterable[Row]) -> bytes:
-    return "".join(_text(experiment, row) for row in rows).encode()
 
 
 def digest(experiment: Experiment, rows: Iterable[Row]) -> str:
     """Return a hash of rows in their order, as they stand in the file."""
-    return hashlib.sha256(_encoded(experiment, rows)).hexdigest()[:16]
+    return hashlib.sha256(_lines(experiment, rows).encode()).hexdigest()[:16]
 
 
 def _name(cell: Cell) -> str:
