@@ -17,6 +17,9 @@ from steinsdr.paper.rates import STUDIES, THEORY
 from steinsdr.paper.simulations import PAPER_METHODS
 
 
+CACHED = ("_code_hash", "_definition", "_tree", "_definitions", "_imports")
+
+
 @pytest.fixture
 def package(monkeypatch):
     """Two families of a made-up package, in modules that a test may change."""
@@ -30,13 +33,13 @@ def package(monkeypatch):
     def hash_of(name, **changed):
         now = {f"toy.{module}": text for module, text in changed.items()}
         monkeypatch.setattr(fingerprint_module, "_TEXTS", {**texts, **now})
-        for cached in ("_code_hash", "_tree", "_definitions", "_imports"):
+        for cached in CACHED:
             getattr(fingerprint_module, cached).cache_clear()
         return code_hash([f"toy.{name}:{name}"])
 
     yield texts, hash_of
     monkeypatch.undo()
-    for cached in ("_code_hash", "_tree", "_definitions", "_imports"):
+    for cached in CACHED:
         getattr(fingerprint_module, cached).cache_clear()
 
 

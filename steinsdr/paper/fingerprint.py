@@ -59,18 +59,19 @@ def reachable(roots: Iterable[str], stop: Iterable[str] = ()) -> dict[str, str]:
     waiting = list(roots)
     while waiting:
         key = waiting.pop()
-        if key in found:
-            continue
-        module, _, name = key.partition(":")
-        node = _definitions(module)[name]
-        found[key] = ast.dump(_Unqualified(module).visit(copy.deepcopy(node)))
-        followed = (at for at in _references(module, node) if not _is_check(*at))
-        waiting += [f"{m}:{n}" for m, n in followed if n not in skip]
+        if key not in found:
+            found[key], named = _definition(*key.split(":"))
+            waiting += [f"{module}:{name}" for module, name in named if name not in skip]
     return found
 
 
-def _is_check(module: str, name: str) -> bool:
-    return module == "steinsdr._base" and name.startswith("check_")
+@cache
+def _definition(module: str, name: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the text of a definition, and the definitions that it names, without checks."""
+    node = _definitions(module)[name]
+    text = ast.dump(_Unqualified(module).visit(copy.deepcopy(node)))
+    named = dict.fromkeys(_references(module, node))
+    return text, [(m, n) for m, n in named if m != "steinsdr._base" or not n.startswith("check_")]
 
 
 @cache

@@ -299,7 +299,8 @@ def replay_sample(experiment: Experiment, folder: str | os.PathLike[str], number
 def record_rows(experiment: Experiment, folder: str | os.PathLike[str]) -> None:
     """Take the rows as they are, after a merge for example: record them and say what is new."""
     rows, manifest = Store(experiment, folder).read(), Manifest(experiment, folder)
-    for what, found in zip(("ALTERED", "further"), manifest.compare(rows), strict=True):
+    altered, unrecorded = manifest.compare(rows)
+    for what, found in (("ALTERED", altered), ("further", unrecorded)):
         if found:
             print(f"{experiment.name}: {what} rows are now recorded: {_told(found)}.")
     manifest.summarize(rows)
