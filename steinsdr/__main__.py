@@ -39,6 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parser(paper=arguments[:1] != ["fit"]).parse_args(arguments)
         extra = options.extra
+        if extra == "paper" and not Path("book/results").is_dir():
+            here = Path.cwd()
+            raise ValueError(
+                f"no folder 'book/results' in {here}: this command works in a checkout."
+            )
         return options.command(options)
     except ImportError as error:
         package = (error.name or "steinsdr").partition(".")[0]
@@ -64,7 +69,7 @@ def _parser(*, paper: bool = True) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
 
     def add(
-        function: Callable[[argparse.Namespace], int], text: str, example: str, extra: str
+        function: Callable[[argparse.Namespace], int], text: str, example: str, extra: str = "paper"
     ) -> argparse.ArgumentParser:
         name = function.__name__.lstrip("_")
         command = commands.add_parser(

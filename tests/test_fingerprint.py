@@ -16,7 +16,6 @@ from steinsdr.paper.fingerprint import code_hash, reachable
 from steinsdr.paper.rates import STUDIES, THEORY
 from steinsdr.paper.simulations import PAPER_METHODS
 
-
 CACHED = ("_code_hash", "_definition", "_tree", "_definitions", "_imports")
 
 

@@ -134,6 +134,7 @@ def folder(tmp_path, monkeypatch):
     """Two notebooks, of which one fails, and a profile that leaves one of them out."""
     monkeypatch.chdir(tmp_path)
     Path("notebooks", "parameters").mkdir(parents=True)
+    Path("book", "results").mkdir(parents=True)
     write_notebook("bad", "total = n", "assert total > 5", "print('never')")
     write_notebook("good", "import os  # ../book/results", "print(n, labels, lam, os.getcwd())")
     profile("good: {n: 7, lam: 1}")
@@ -186,7 +187,7 @@ def test_resume_keeps_what_is_good(folder, monkeypatch):
     package = folder / "package" / "code.py"
     rows = folder / "book" / "results" / "rows.csv"
     for path in (package, rows):
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     monkeypatch.setattr("steinsdr.paper.notebook._PACKAGE", package.parent)
     copy, notebook = (OUT / "good.ipynb").resolve(), folder / "notebooks" / "good.ipynb"
@@ -237,16 +238,16 @@ def test_interrupt_leaves_what_is_finished_and_no_kernel(folder):
 @pytest.mark.parametrize(
     ("text", "arguments", "words"),
     [
-        ("goood: {n: 1}", [], "no notebook 'goood', but bad, good"),
-        ("good: {m: 1}", [], "good has no parameter 'm', but ['n', 'labels', 'lam']"),
+        ("goood: {n: 1}", [], "a notebook must be one of 'bad', 'good'; got 'goood'"),
+        ("good: {m: 1}", [], "good: a parameter must be one of 'n', 'labels', 'lam'; got 'm'"),
         ("good: {n: 1.5}", [], "good: n must be int; got 1.5"),
         ("good: {n: true}", [], "good: n must be int; got True"),
         ("good: {labels: [1]}", [], "good: labels must be list[str]; got [1]"),
         ("good: {lam: 1e-4}", [], "good: lam must be float; got '1e-4'"),  # in YAML: 1.0e-4
         ("good: 3", [], "must map notebooks to parameters and values; got {'good': 3}"),
         ("[good]", [], "must map notebooks to parameters and values; got ['good']"),
-        ("", ["--profile", "tinny"], "profile must be one of tiny; got 'tinny'"),
-        ("", ["--only", "god"], "only must be of bad, good; got god"),
+        ("", ["--profile", "tinny"], "profile must be one of 'tiny'; got 'tinny'"),
+        ("", ["--only", "god"], "only must be one of 'bad', 'good'; got 'god'"),
     ],
 )
 def test_wrong_batches_are_refused_before_anything_runs(text, arguments, words, folder, capsys):

@@ -15,6 +15,7 @@ from .experiment import EXPERIMENTS
 __all__ = ["add_commands"]
 
 _RESULTS = "book/results"
+_PAPER = "book/paper"
 _CACHE = "_build/scores"
 _KEYS = ("law", "n", "r", "train_ratio", "gamma", "study", "size", "data", "design")
 _KEYS += ("method", "rep")
@@ -23,7 +24,7 @@ _KEYS += ("method", "rep")
 def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     """Add the paper's commands; ``add`` is that of ``steinsdr.__main__``."""
     example = "table1 --profile laptop --jobs 2"
-    run = add(_run, "compute the missing cells of a table", example, "paper")
+    run = add(_run, "compute the missing cells of a table", example)
     run.add_argument("--profile", default="laptop", help="smoke, laptop (default) or paper")
     run.add_argument("--jobs", type=_positive, default=1, help="local processes (default 1)")
     text = 'part of the grid, such as "method=TRE-sup|SIR,law=ar1,rep=0-9"; may be repeated'
@@ -35,12 +36,12 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     run.add_argument("--quiet", action="store_true", help="no progress bar")
 
     example = "table1 --law ar1 --n 300 --method TRE-sup --rep 17"
-    replay = add(_replay, "recompute one stored row", example, "paper")
+    replay = add(_replay, "recompute one stored row", example)
     for name in _KEYS:
         replay.add_argument(f"--{name.replace('_', '-')}", help=f"column {name} of the row")
 
     text = "compare rows with their digests, and replay rows of methods whose code changed"
-    check = add(_check, text, "table1 --each 3", "paper")
+    check = add(_check, text, "table1 --each 3")
     text = "rows of each method whose code changed (default 3)"
     check.add_argument("--each", type=_positive, default=3, help=text)
     text = "instead replay this many random rows of an experiment, whatever their code"
@@ -48,12 +49,12 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     text = "take the rows as they are, after a merge for example: record their digests anew"
     check.add_argument("--record-rows", action="store_true", help=text)
 
-    status = add(_status, "list what is stored and what is missing", "", "paper")
-    ledger = add(_ledger, "compare every cell of the tables with the paper", "", "paper")
-    claims = add(_claims, "judge the paper's statements and write claims.csv", "", "paper")
+    status = add(_status, "list what is stored and what is missing", "")
+    ledger = add(_ledger, "compare every cell of the tables with the paper", "")
+    claims = add(_claims, "judge the paper's statements and write claims.csv", "")
 
     text = "execute the notebooks in place, or copies of them with the parameters of a profile"
-    notebooks = add(_notebooks, text, "--profile smoke --only 03_table1 --jobs 2", "paper")
+    notebooks = add(_notebooks, text, "--profile smoke --only 03_table1 --jobs 2")
     text = "notebooks to execute, such as 03_table1 (default: all)"
     notebooks.add_argument("--only", nargs="+", default=[], metavar="NAME", help=text)
     text = "smoke, laptop or paper: copies go to _build/batch/PROFILE"
@@ -64,10 +65,9 @@ def add_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     notebooks.add_argument("--resume", action="store_true", help=text)
 
     text = "compute the stored results of the real-data chapter"
-    patchseq = add(_patchseq, text, "--partitions 20", "paper")
+    patchseq = add(_patchseq, text, "--partitions 20")
     text = "random partitions (default 20)"
     patchseq.add_argument("--partitions", type=_positive, default=20, help=text)
-    patchseq.add_argument("--figures", default="book/figures", help="folder of the pictures")
 
     text = f"one of {', '.join(EXPERIMENTS)}"
     for command in (run, replay):
@@ -83,16 +83,7 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _need(folder: str) -> str:
-    """Return a folder that must be there, or say that a checkout is needed."""
-    if not Path(folder).is_dir():
-        raise ValueError(f"no folder {folder!r} in {Path.cwd()}: this command works in a checkout.")
-    return folder
-
-
 def _run(options: argparse.Namespace) -> int:
-    if options.results == _RESULTS:  # a folder of one's own is made
-        _need(_RESULTS)
     print(f"run {options.experiment}: reading the stored rows.")
     from .experiment import find_experiment, parse_only
     from .run import run
@@ -119,7 +110,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    folder = _need(options.results)
     print(f"replay {options.experiment}: reading the stored row.")
     from .experiment import find_experiment
     from .provenance import replay
@@ -127,15 +117,15 @@ def _replay(options: argparse.Namespace) -> int:
 
     experiment = find_experiment(options.experiment)
     given = {name: value for name in _KEYS if (value := getattr(options, name)) is not None}
-    store = Store(experiment, folder)
+    store = Store(experiment, options.results)
     if (row := store.read().get(experiment.cell(**given))) is None:
         raise ValueError(f"{store.path} has no such row; steinsdr status lists them.")
     print(f"It took {row.seconds:.1f} s, its share of a score fit; it is computed again.")
-    return 0 if replay(experiment, folder, row) else 1
+    return 0 if replay(experiment, options.results, row) else 1
 
 
 def _check(options: argparse.Namespace) -> int:
-    folder = _need(options.results)
+    folder = options.results
     print("check: reading the stored rows.")
     from .experiment import find_experiment
     from .provenance import check_code, record_rows, replay_sample
@@ -151,51 +141,46 @@ def _check(options: argparse.Namespace) -> int:
             record_rows(experiment, folder)
         if options.sample:
             different += replay_sample(experiment, folder, options.sample)
-            continue
-        replayed = check_code(experiment, folder, options.each)
-        found = "no code or setting behind the rows changed; nothing replayed."
-        if replayed:
-            rows = sum(replayed.values())
-            found = f"{rows} rows of {len(replayed)} methods replayed, all the same."
-        print(f"{experiment.name}: rows as recorded; {found}")
+        else:
+            check_code(experiment, folder, options.each)
     if options.sample:
         print(f"{different} of the replayed rows are different." if different else "All are equal.")
-    return 1 if different else 0
+    return int(different > 0)
 
 
 def _status(options: argparse.Namespace) -> int:
-    folder = _need(options.results)
     from .provenance import status
 
-    table = status(folder)
+    table = status(options.results)
     print(table)
-    return 1 if "ROWS ALTERED" in table else 0
+    return int("ROWS ALTERED" in table)
 
 
 def _ledger(options: argparse.Namespace) -> int:
-    folder, paper = _need(options.results), _need("book/paper")
     from .ledger import Ledger, verdict_counts
 
-    ledger = Ledger.build(folder, paper)
+    ledger = Ledger.build(options.results, _PAPER)
     if not any(map(len, ledger.rows.values())):
-        raise ValueError(f"{folder} has no rows of the paper's tables; steinsdr run computes some.")
-    path = ledger.write(folder)
+        raise ValueError(
+            f"{options.results} has no rows of the paper's tables; steinsdr run computes some."
+        )
+    path = ledger.write(options.results)
     print(verdict_counts(ledger.cells).to_string())
     print(f"written to {path}")
     return 0
 
 
 def _claims(options: argparse.Namespace) -> int:
-    folder, paper = _need(options.results), _need("book/paper")
     from .claims import write_claims
 
-    print(write_claims(folder, paper)["statement_true"].value_counts().to_string(header=False))
-    print(f"written to {Path(folder) / 'claims.csv'}")
+    answers = write_claims(options.results, _PAPER)["statement_true"]
+    print(answers.value_counts().to_string(header=False))
+    print(f"written to {Path(options.results) / 'claims.csv'}")
     return 0
 
 
 def _notebooks(options: argparse.Namespace) -> int:
-    folder = Path(_need("notebooks"))
+    folder = Path("notebooks")
     from .notebook import execute, find_notebooks, run_batch
 
     if options.profile:
@@ -210,8 +195,6 @@ def _notebooks(options: argparse.Namespace) -> int:
 
 
 def _patchseq(options: argparse.Namespace) -> int:
-    if options.results == _RESULTS:
-        _need(_RESULTS)
     print(f"patchseq: {options.partitions} partitions, half a minute each on one core.")
     from ..plotting import use_style
     from .experiment import one_thread
@@ -222,7 +205,7 @@ def _patchseq(options: argparse.Namespace) -> int:
     data = load_patchseq()
     with one_thread():
         written = make(data, options.results, reps=options.partitions)
-        written += Chapter(options.figures, data).store_pictures()
+        written += Chapter("book/figures", data).store_pictures()
     for path in written:
         print(f"written to {path}")
     return 0

@@ -363,9 +363,9 @@ class Experiment:
             if size in studies[name].sizes and ("rep" in only or rep < studies[name].repetitions)
         ]
         if not cells:
-            have = "; ".join(f"{k}: {', '.join(map(str, v.sizes))}" for k, v in studies.items())
-            sizes = ", ".join(map(str, chosen["size"]))
-            raise ValueError(f"size must be one that a study asked for has ({have}); got {sizes}.")
+            have = {name: study.sizes for name, study in studies.items()}
+            got = ", ".join(map(str, chosen["size"]))
+            raise ValueError(f"size must be one that a study asked for has: {have}; got {got}.")
         return cells
 
     def _value(self, axis: str, text: str) -> Any:

@@ -12,11 +12,12 @@ import html
 import time
 from collections.abc import Collection
 from pathlib import Path
-from types import UnionType
 from typing import Any, get_args, get_origin
 
 import numpy as np
 import pandas as pd
+
+from .._base import check_choice
 
 __all__ = [
     "captioned",
@@ -89,8 +90,8 @@ def captioned(frame: pd.DataFrame, caption: str) -> None:
 def find_notebooks(folder: Path, only: Collection[str] = ()) -> dict[str, Path]:
     """Return the notebooks of a folder, or those named in ``only``, by stem and in order."""
     found = {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
-    if unknown := set(only) - found.keys():
-        raise ValueError(f"only must be of {', '.join(found)}; got {', '.join(sorted(unknown))}.")
+    for stem in only:
+        check_choice(stem, "only", found)
     return {stem: path for stem, path in found.items() if not only or stem in only}
 
 
@@ -158,13 +159,10 @@ def fits(value: Any, annotation: Any) -> bool:
     (True, False, True)
     """
     kind = eval(annotation, {}) if isinstance(annotation, str) else annotation
-    if isinstance(kind, UnionType):
-        return any(fits(value, part) for part in get_args(kind))
     if get_origin(kind) is list:
         return isinstance(value, list) and all(fits(item, *get_args(kind)) for item in value)
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, int | float if kind is float else kind)
+    kinds = {*(get_args(kind) or [kind])}  # a union has several
+    return type(value) in kinds or (float in kinds and type(value) is int)
 
 
 def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:
@@ -182,9 +180,7 @@ def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:
 
     notebooks = find_notebooks(folder)
     files = {path.stem: path for path in sorted((folder / "parameters").glob("*.yml"))}
-    if profile not in files:
-        raise ValueError(f"profile must be one of {', '.join(files)}; got {profile!r}.")
-    file = files[profile]
+    file = files[check_choice(profile, "profile", files)]
     try:
         given = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -192,14 +188,11 @@ def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:
     if not isinstance(given, dict) or not all(isinstance(v, dict) for v in given.values()):
         raise ValueError(f"{file} must map notebooks to parameters and values; got {given!r}.")
     for stem, parameters in given.items():
-        if stem not in notebooks:
-            raise ValueError(f"{file}: no notebook {stem!r}, but {', '.join(notebooks)}.")
-        known = notebook_parameters(notebooks[stem])
+        known = notebook_parameters(notebooks[check_choice(stem, f"{file}: a notebook", notebooks)])
         for name, value in parameters.items():
-            if name not in known:
-                raise ValueError(f"{file}: {stem} has no parameter {name!r}, but {[*known]}.")
-            if not fits(value, known[name]):
-                raise ValueError(f"{file}: {stem}: {name} must be {known[name]}; got {value!r}.")
+            kind = known[check_choice(name, f"{file}: {stem}: a parameter", known)]
+            if not fits(value, kind):
+                raise ValueError(f"{file}: {stem}: {name} must be {kind}; got {value!r}.")
     return {stem: given.get(stem, {}) for stem in notebooks}
 
 
@@ -221,57 +214,48 @@ def run_batch(folder: Path, profile: str, *, only: Collection[str], jobs: int, r
     parameters = read_profile(folder, profile)
     out = Path("_build", "batch", profile).resolve()
     out.mkdir(parents=True, exist_ok=True)
-    rows: dict[str, dict[str, Any]] = {}
-    tasks = {}
-    for stem, path in find_notebooks(folder.resolve(), only).items():
-        task = path, out / path.name, parameters[stem]
-        keep = resume and _still_good(*task)
-        rows[stem] = {"status": "kept" if keep else "not run"}
-        if not keep:
-            tasks[stem] = task
+    paths = find_notebooks(folder.resolve(), only)
+    tasks = {stem: (path, out / path.name, parameters[stem]) for stem, path in paths.items()}
+    rows = {stem: {"status": "not run"} for stem in tasks}
+    for stem in [stem for stem, task in tasks.items() if resume and _still_good(*task)]:
+        rows[stem] = {"status": "kept"}
+        del tasks[stem]
+    print(f"{len(tasks)} notebooks to execute, minutes each; {jobs} side by side.")
     # Always in processes, as the kernel's client would swallow an interrupt; and each with one
     # thread, for the same numbers everywhere and no fight for cores.
     pool = ProcessPoolExecutor(max_workers=jobs, env={"OMP_NUM_THREADS": "1"})
-    print(f"{len(tasks)} notebooks to execute, minutes each; {jobs} side by side.")
-    interrupted = False
     try:
         futures = {pool.submit(_execute_copy, *task): stem for stem, task in tasks.items()}
         for future in as_completed(futures):
-            died = future.exception()
-            row = {"status": "failed", "error": str(died)} if died else future.result()
-            rows[futures[future]] = row
+            rows[futures[future]] = row = future.result()
             print(futures[future], *row.values())
     except KeyboardInterrupt:
-        interrupted = True
         print("Interrupted; the same command with --resume does the rest.")
+        return 130
     finally:
         pool.shutdown(wait=True, kill_workers=True)
-        table = pd.DataFrame.from_dict(rows, "index").reindex(
-            columns=["status", "seconds", "error"]
-        )
+        table = pd.DataFrame(rows.values(), list(rows), ["status", "seconds", "error"])
         table.to_csv(out / "summary.csv", index_label="notebook")
     failed = sum(row["status"] == "failed" for row in rows.values())
     print(f"{len(rows)} notebooks, {failed} failed; copies and summary.csv in {out}")
-    return 130 if interrupted else int(failed > 0)
+    return int(failed > 0)
 
 
 def _execute_copy(notebook: Path, copy: Path, parameters: dict[str, Any]) -> dict[str, str]:
     """Execute one notebook in its own folder; an error becomes part of the result."""
     import papermill
 
-    copy.unlink(missing_ok=True)
-    started = time.perf_counter()
-    error = ""
+    started, status, error = time.perf_counter(), "ok", ""
     try:
         papermill.execute_notebook(
             notebook, copy, parameters=parameters, progress_bar=False, cwd=notebook.parent
         )
-    except papermill.PapermillExecutionError as failure:  # its own text is the whole traceback
-        error = f"In [{failure.exec_count}]: {failure.ename}: {failure.evalue}"
-    except Exception as failure:  # a dead kernel, a full disk: the other notebooks may still run
-        error = f"{type(failure).__name__}: {failure}"
+    except Exception as failure:  # of a cell, a dead kernel, a full disk: the others may still run
+        status, error = "failed", f"{type(failure).__name__}: {failure}"
+        if isinstance(failure, papermill.PapermillExecutionError):  # not the whole traceback
+            error = f"In [{failure.exec_count}]: {failure.ename}: {failure.evalue}"
     seconds = f"{time.perf_counter() - started:.1f}"
-    return {"status": "failed" if error else "ok", "seconds": seconds, "error": error}
+    return {"status": status, "seconds": seconds, "error": error}
 
 
 def _still_good(notebook: Path, copy: Path, parameters: dict[str, Any]) -> bool:
