@@ -16,7 +16,7 @@ from steinsdr.paper.fingerprint import code_hash, reachable
 from steinsdr.paper.rates import STUDIES, THEORY
 from steinsdr.paper.simulations import PAPER_METHODS
 
-CACHED = ("_code_hash", "_definition", "_tree", "_definitions", "_imports")
+CACHED = ("_code_hash", "_definition", "_definitions", "_imports")
 
 
 @pytest.fixture

@@ -75,15 +75,10 @@ def _definition(module: str, name: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    return _Essence().visit(ast.parse(_TEXTS[module]))
-
-
-@cache
 def _definitions(module: str) -> dict[str, ast.stmt]:
     """Return a module's functions, classes and constants by name."""
     found: dict[str, ast.stmt] = {}
-    for node in _top_level(_tree(module)):
+    for node in _Essence().visit(ast.parse(_TEXTS[module])).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[node.name] = node
         elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
@@ -94,14 +89,6 @@ def _definitions(module: str) -> dict[str, ast.stmt]:
                 found[name] = node if before is None else ast.Module([before, node], [])  # type: ignore[assignment]
     found.pop("__all__", None)
     return found
-
-
-def _top_level(node: ast.AST) -> Iterator[ast.stmt]:
-    for part in ast.iter_child_nodes(node):
-        if isinstance(part, ast.If | ast.Try):
-            yield from _top_level(part)
-        elif isinstance(part, ast.stmt):
-            yield part
 
 
 @cache
@@ -145,13 +132,9 @@ def _resolve(module: str, name: str) -> tuple[str, str] | None:
 
 
 def _module_of(module: str, node: ast.AST) -> str:
-    """Return the module that an expression such as ``theory.rates`` stands for; else ""."""
-    if isinstance(node, ast.Name):
-        target, name = _imports(module).get(node.id, ("", ""))
-        return "" if name else target
-    if isinstance(node, ast.Attribute) and (above := _module_of(module, node.value)):
-        return f"{above}.{node.attr}" if f"{above}.{node.attr}" in _TEXTS else ""
-    return ""
+    """Return the module that a name such as ``theorem1`` stands for; else ""."""
+    target, name = _imports(module).get(getattr(node, "id", ""), ("", ""))
+    return "" if name else target
 
 
 class _Essence(ast.NodeTransformer):
