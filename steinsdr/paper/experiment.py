@@ -58,7 +58,6 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "DenoisingScore": ("denoising", "score-network"),
     "AdaptiveRank": ("tikhonov", "denoising", "analytic", "sir", "ridge", "permutation"),
 }
-_WITHOUT_NUMBERS = {"atomic_write", "code_hash"}  # they keep score fits in files
 
 
 def find_experiment(name: str) -> Experiment:
@@ -268,7 +267,7 @@ class Experiment:
         """Return the arguments of :func:`.code_hash` for a family: roots, names not followed."""
         roots = [f"{f.__module__}:{f.__qualname__}" for f in (self.measure, self.families[family])]
         others = {name for name, families in _CHOICES.items() if family not in families}
-        return roots, others | _WITHOUT_NUMBERS | {*self.unused}
+        return roots, others | {*self.unused}
 
     def tolerance(self, name: str, *, same_machine: bool = False) -> float:
         """Return the largest difference at which a replayed number counts as the same.

@@ -4,7 +4,8 @@ A fingerprint is a hash of definitions (functions, classes, constants), not of f
 be reached by name from the functions that compute a row. Where a definition stands does not
 matter, so moving code between modules leaves every fingerprint as it is. Docstrings, comments,
 annotations and the texts of errors do not count either, because they decide no number. Nor do the
-checks of arguments: functions ``check_*`` refuse bad input and leave good input as it is.
+checks of arguments: functions ``check_*`` refuse bad input and leave good input as it is. Nor does
+what writes files and fingerprints.
 
 The code is that of the moment when this module was imported, so that work on the files during a
 run changes nothing.
@@ -67,11 +68,16 @@ def reachable(roots: Iterable[str], stop: Iterable[str] = ()) -> dict[str, str]:
 
 @cache
 def _definition(module: str, name: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return the text of a definition, and the definitions that it names, without checks."""
+    """Return the text of a definition, and the definitions that it names and that may count."""
     node = _definitions(module)[name]
     text = ast.dump(_Unqualified(module).visit(copy.deepcopy(node)))
     named = dict.fromkeys(_references(module, node))
-    return text, [(m, n) for m, n in named if m != "steinsdr._base" or not n.startswith("check_")]
+    return text, [(m, n) for m, n in named if not _without_numbers(m, n)]
+
+
+def _without_numbers(module: str, name: str) -> bool:
+    is_check = module == "steinsdr._base" and name.startswith("check_")
+    return is_check or name in ("atomic_write", "code_hash")
 
 
 @cache
