@@ -12,6 +12,7 @@ import html
 import time
 from collections.abc import Collection
 from pathlib import Path
+from types import UnionType
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -159,10 +160,11 @@ def fits(value: Any, annotation: Any) -> bool:
     (True, False, True)
     """
     kind = eval(annotation, {}) if isinstance(annotation, str) else annotation
+    if isinstance(kind, UnionType):
+        return any(fits(value, part) for part in get_args(kind))
     if get_origin(kind) is list:
         return isinstance(value, list) and all(fits(item, *get_args(kind)) for item in value)
-    kinds = {*(get_args(kind) or [kind])}  # a union has several
-    return type(value) in kinds or (float in kinds and type(value) is int)
+    return type(value) is kind or (kind is float and type(value) is int)
 
 
 def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:

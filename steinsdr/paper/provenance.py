@@ -141,18 +141,14 @@ class Manifest:
         stored = {name: m for name, m in _by_method(self.experiment, rows).items() if m}
         with locked(self.path):
             before = self.load()
-            content = (
-                before
-                | self._constant()
-                | {
-                    "rows": {name: len(mine) for name, mine in stored.items()},
-                    "digests": {name: self._digest(mine) for name, mine in stored.items()},
-                    "failed": sum(row.status != "ok" for row in rows.values()),
-                    # Rounded as in the file, so that reading it gives the same sum.
-                    "seconds": round(sum(round(row.seconds, 3) for row in rows.values()), 1),
-                }
-            )
-            if content != before:
+            totals = {
+                "rows": {name: len(mine) for name, mine in stored.items()},
+                "digests": {name: self._digest(mine) for name, mine in stored.items()},
+                "failed": sum(row.status != "ok" for row in rows.values()),
+                # Rounded as in the file, so that reading it gives the same sum.
+                "seconds": round(sum(round(row.seconds, 3) for row in rows.values()), 1),
+            }
+            if (content := before | self._constant() | totals) != before:
                 self._write(content)
 
     def made_here(self) -> bool:
