@@ -28,15 +28,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import svd_flip
 
-from .._base import (
-    check_boolean,
-    check_choice,
-    check_integer,
-    check_matrix,
-    check_path,
-    check_share,
-    varying_columns,
-)
+from .._base import check_boolean, check_choice, check_matrix, check_path, varying_columns
 from ..estimator import SteinSDR
 from ..simulation import BASE_SEED, stream, stream_seed
 from ..subspace import orthonormalize
@@ -335,12 +327,8 @@ def random_partition(
     [73, 655, 182, 61]
     [91, 819, 227, 76]
     """
-    check_integer(n, "n", low=1)
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng is {rng!r}; expected a numpy.random.Generator.")
-    check_share(train_ratio, "train_ratio")
-    check_share(gamma, "gamma")
-    check_boolean(fill, "fill")
     total = train_ratio + 0.15 + 0.05
     if total > 1 + 1e-9:
         raise ValueError(f"train_ratio={train_ratio:g}; expected at most 0.8.")
@@ -412,7 +400,6 @@ def table3_split(
     n_genes : int, default=100
         How many to select.
     """
-    check_integer(rep, "rep", low=0)
     check_choice(selection, "selection", ("all", "labeled"))
     check_choice(scaling, "scaling", ("all", "train"))
     check_choice(shares, "shares", ("filled", "literal"))
