@@ -392,11 +392,12 @@ def table3_split(
         Cells that standardize: all, as the paper words it; or all but the test cells for the
         genes and :math:`\mathcal T_\ell \cup \mathcal T_f` for the properties.
     shares : {"filled", "literal"}, default="filled"
-        At a train ratio of 0.6 the shares add up to 0.8. They are divided by their sum, so that all
-        cells are used, as the paper's numbers show; or a fifth of the cells stays unused, as its
-        words say.
+        At a train ratio of 0.6 the shares add up to 0.8. "filled" divides them by their sum, so
+        that all cells are used, which agrees with the paper's numbers. "literal" leaves a fifth of
+        the cells unused, which agrees with its words.
     genes : sequence of str, optional
-        Genes to use; no selection then. ``select_genes(data)`` is worth keeping for "all".
+        Genes to use, without selection. With ``selection="all"`` they are ``select_genes(data)``
+        for every repetition, so that selecting once saves time.
     n_genes : int, default=100
         How many to select.
     """

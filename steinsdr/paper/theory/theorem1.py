@@ -73,6 +73,7 @@ def orlicz_norm(values: NDArray, weights: NDArray, k: int) -> float:
 
 
 def _gaussian_grid(half_width: float = 9.0, m: int = 20_001) -> tuple[NDArray, NDArray]:
+    """Return m points up to ``half_width`` from 0, and their weights under the standard normal."""
     z = np.linspace(-half_width, half_width, m)
     w = np.exp(-(z**2) / 2)
     return z, w / w.sum()
@@ -81,8 +82,8 @@ def _gaussian_grid(half_width: float = 9.0, m: int = 20_001) -> tuple[NDArray, N
 def product_norms() -> pd.DataFrame:
     r"""Lemma 2 for pairs from independent to identical: columns pair and constant.
 
-    The constant is the C that would do, :math:`\|xy - E(xy)\|_{\psi_1} /
-    (\|x\|_{\psi_2}\|y\|_{\psi_2})`.
+    The constant is the least C for which the lemma holds for this pair,
+    :math:`\|xy - E(xy)\|_{\psi_1} / (\|x\|_{\psi_2}\|y\|_{\psi_2})`.
     """
     z, w = _gaussian_grid()
     coarse, weights = _gaussian_grid(m=801)

@@ -237,8 +237,8 @@ def rank_frequencies(
     true one. Signal g = 0 is the null hypothesis of no relation. Columns signal, rep; first,
     whether the first singular value exceeds its threshold; over and under, whether more or fewer
     directions are kept than there are; over_first and under_first, the same if all singular values
-    are compared with the threshold of the first. Noise passes that one no more often than the level
-    says, and weak directions pass it less often, too.
+    are compared with the threshold of the first. Noise exceeds the first threshold no more often
+    than the level says. A weak direction exceeds it less often than its own threshold.
     """
     r, p, q = 3, 20, 10
     rule = AdaptiveRank(n_permutations=n_permutations, branch="permutation")
