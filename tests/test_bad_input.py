@@ -15,7 +15,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold
 from sklearn.utils._param_validation import Interval
 
 import steinsdr
@@ -33,13 +32,7 @@ from steinsdr.baselines import CSOPG, KSIR, RFM, SIR, DominanceRank, MLPDirectio
 from steinsdr.link import KernelLink
 from steinsdr.moments import cross_moment, stein_diagnostics
 from steinsdr.paper.multitarget import load_multitarget
-from steinsdr.paper.patchseq import load_patchseq, random_partition
-from steinsdr.paper.reduced_rank import (
-    ReducedRankRegression,
-    SparseRRR,
-    cross_validate_rrr,
-    select_features,
-)
+from steinsdr.paper.patchseq import load_patchseq
 from steinsdr.rank import permutation_null, tail_check
 from steinsdr.report import analyze, read_table
 from steinsdr.scores import (
@@ -76,7 +69,6 @@ FITS = {
     "RFM": RFM(1),
     "RidgeDirections": RidgeDirections(1, random_state=0),
 }
-LINEAR = {"ReducedRankRegression": ReducedRankRegression(), "SparseRRR": SparseRRR()}
 SCORES = {
     "TikhonovScore": TikhonovScore(),
     "Nystrom": TikhonovScore(n_centers=9, random_state=0),
@@ -88,14 +80,13 @@ SCORES = {
     "LaplaceScore": LaplaceScore(0.0, 1.0),
     "GaussianMixtureScore": GaussianMixtureScore([0.5, 0.5], np.zeros((2, 3)), EYES),
 }
-MODELS = {**FITS, **SCORES, **LINEAR}
+MODELS = {**FITS, **SCORES}
 RULES = {
     "SequentialRank": SequentialRank(),
     "AdaptiveRank": AdaptiveRank(),
     "DominanceRank": DominanceRank(),
     "HardThreshold": HardThreshold(1.0),
 }
-RRR = {"ranks": [1], "alphas": [0.1], "folds": KFold(2)}
 
 
 @cache
@@ -128,8 +119,7 @@ FIT_X = {
 FIT_X["SteinSDR.partial_fit"] = (lambda v: Stein(1).partial_fit(v, Y), "X", X)
 FIT_X["TikhonovScore.path"] = (lambda v: TikhonovScore().path(v, [1e-3]), "X", X)
 FIT_Y = {
-    f"{name} y": (lambda v, m=model: clone(m).fit(X, v), "y", Y)
-    for name, model in {**FITS, **LINEAR}.items()
+    f"{name} y": (lambda v, m=model: clone(m).fit(X, v), "y", Y) for name, model in FITS.items()
 }
 FIT_Y["SteinSDR.partial_fit y"] = (lambda v: Stein(1).partial_fit(X, v), "y", Y)
 FIT_Y["LabeledOnly.score y"] = (lambda v: fitted("LabeledOnly").score(X, v), "y", Y)
@@ -142,10 +132,6 @@ SQUARED = {
     "SequentialRank X": (lambda v: select(SequentialRank(), X=v), "X", X),
     "AdaptiveRank X": (lambda v: select(AdaptiveRank(), X=v), "X", X),
     "DominanceRank X": (lambda v: DominanceRank().select(X, X=v), "X", X),
-    "select_features X": (lambda v: select_features(v, Y, 1), "X", X),
-    "select_features Y": (lambda v: select_features(X, v, 1), "Y", Y),
-    "cross_validate_rrr X": (lambda v: cross_validate_rrr(v, Y, **RRR), "X", X),
-    "cross_validate_rrr Y": (lambda v: cross_validate_rrr(X, v, **RRR), "Y", Y),
 }
 NEW_X = {
     f"{name}.{method}": (lambda v, n=name, m=method: getattr(fitted(n), m)(v), "X", POSITIVE)
@@ -260,7 +246,7 @@ def fit(name, X, Y):
     return clone(MODELS[name]).fit(X, Y)
 
 
-GIVEN = ("LabeledOnly", "LogNormalScore", "LaplaceScore", "GaussianMixtureScore", *LINEAR)
+GIVEN = ("LabeledOnly", "LogNormalScore", "LaplaceScore", "GaussianMixtureScore")
 LEARNED = [name for name in MODELS if name not in GIVEN]  # from rows and columns that vary
 DIRECTIONS = [name for name in FITS if hasattr(FITS[name], "transform")]  # of responses that vary
 LATE = np.where(np.arange(30)[:, None] == 7, 1.0, X * [1, 0, 1])  # column 1 varies in row 7
@@ -365,8 +351,6 @@ CALLS = [
     (simulate, {"version": "section41", "noise": 1.0}),
     (links, {"indices": X, "q": 4, "version": "section41"}),
     (chance_distance, {"p": 3, "r": 2, "rng": GENERATOR, "n_draws": 2}),
-    (select_features, {"X": X, "Y": Y, "n_features": 1}),
-    (random_partition, {"n": 99, "train_ratio": 0.6, "gamma": 0.5, "rng": GENERATOR, "fill": True}),
     (load_multitarget, {"name": "slump", "folder": "here", "verify": True}),
     (load_patchseq, {"folder": "here", "verify": True}),
     (read_table, {"data": FRAME, "responses": "y", "predictors": None, "drop": None}),

@@ -28,7 +28,7 @@ Functions that measure return a data frame with columns ``measured``, ``bound`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import differential_evolution, minimize_scalar
 
-from ..._base import check_integer, check_positive
 from ...kernels import CurlFreeIMQ
 
 __all__ = [
@@ -58,12 +57,8 @@ __all__ = [
     "third_derivative_sup",
 ]
 
+_RATIO = "ratio = measured / bound"
 Field = Callable[[NDArray], NDArray]  # points (m, p) -> vectors (m, p); on a line (m,) -> (m,)
-
-
-def _against_bounds(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return the rows with the ratio of what is measured to the bound."""
-    return pd.DataFrame(rows).eval("ratio = measured / bound")
 
 
 def curl_free_block(x: NDArray, y: NDArray, c: float) -> NDArray:
@@ -77,7 +72,7 @@ def curl_free_block(x: NDArray, y: NDArray, c: float) -> NDArray:
     >>> bool(np.allclose(block, np.eye(3) / 4))
     True
     """
-    delta = (np.asarray(x, dtype=float) - y) / check_positive(c, "c")
+    delta = (np.asarray(x, dtype=float) - y) / c
     w = (1 + delta @ delta) ** -0.5
     return (w**3 * np.eye(len(delta)) - 3 * w**5 * np.outer(delta, delta)) / c**2
 
@@ -115,7 +110,6 @@ def divergence_sup(p: int, c: float = 1.0) -> float:
     >>> bool(0.5 < divergence_sup(200) / (2 * divergence_sup(100)) < 1.5)
     True
     """
-    check_integer(p, "p", low=1)
     return _sup(lambda u: divergence_norm(u, p, c))
 
 
@@ -187,9 +181,8 @@ def pointwise_bound(
     for _ in range(n_fields):
         X, V, kernel, norm = _random_field(n, p, c, rng)
         points = np.vstack([X, rng.standard_normal((200, p))])
-        largest = float(np.linalg.norm(kernel.at(points, V), axis=1).max())
-        rows.append({"measured": largest, "bound": norm / c})
-    return _against_bounds(rows)
+        rows.append((np.linalg.norm(kernel.at(points, V), axis=1).max(), norm / c))
+    return pd.DataFrame(rows, columns=["measured", "bound"]).eval(_RATIO)
 
 
 def potential_range(
@@ -215,9 +208,8 @@ def potential_range(
         _, V, kernel, norm = _random_field(n, p, c, rng)
         radius = rng.choice([1.0, 5.0, 50.0], size=(1000, 1))
         g = kernel.potential_at(radius * rng.standard_normal((1000, p)), V)
-        largest = float(np.abs(g[:500] - g[500:]).max())
-        rows.append({"measured": largest, "bound": np.sqrt(2) * norm})
-    return _against_bounds(rows)
+        rows.append((np.abs(g[:500] - g[500:]).max(), np.sqrt(2) * norm))
+    return pd.DataFrame(rows, columns=["measured", "bound"]).eval(_RATIO)
 
 
 def _gram(X: NDArray, c: float) -> NDArray:
@@ -289,29 +281,26 @@ _SHARES = np.array([_N - 1, 1]) / _N
 
 def _search(
     objective: Callable[[NDArray, float], float],
-    limits: Sequence[tuple[float, float]],
+    reach: list[float],
     mus: list[float],
-    bounds: Callable[[float], tuple[float, float]],
+    bound: Any,
+    repaired: Any,
 ) -> pd.DataFrame:
     """Return the largest value of an objective of (place, mu) by mu, against its two bounds.
 
-    Differential evolution searches the place, an array with an entry for each of ``limits``.
-    ``bounds`` returns the paper's bound and the repaired one.
+    Differential evolution searches the place, an array; each entry lies within its ``reach`` of 0.
+    ``bound`` is the paper's and ``repaired`` ours, one for all mus or one for each.
     """
-    rows = []
-    for mu in mus:
-        found = differential_evolution(
-            lambda place, mu=mu: -objective(place, mu),
-            limits,
-            rng=0,
-            tol=1e-6,
-            maxiter=300,
-            popsize=10,
-        )
-        bound, repaired = bounds(mu)
-        row = {"mu": mu, "place": found.x, "measured": -float(found.fun)}
-        rows.append({**row, "bound": bound, "repaired": repaired})
-    return _against_bounds(rows).eval("ratio_repaired = measured / repaired")
+    limits = [(-end, end) for end in reach]
+    options: dict[str, Any] = {"rng": 0, "tol": 1e-6, "maxiter": 300, "popsize": 10}
+    found = [
+        differential_evolution(lambda place, mu=mu: -objective(place, mu), limits, **options)
+        for mu in mus
+    ]
+    places, values = [one.x for one in found], [-one.fun for one in found]
+    frame = pd.DataFrame({"mu": mus, "place": places, "measured": values})
+    frame = frame.assign(bound=bound, repaired=repaired)
+    return frame.eval(_RATIO).eval("ratio_repaired = measured / repaired")
 
 
 def ridge_search(mus: list[float]) -> pd.DataFrame:
@@ -329,10 +318,9 @@ def ridge_search(mus: list[float]) -> pd.DataFrame:
         after = _line_ridge(np.array([0, new]), _SHARES, np.array([1.0, -1.0]), mu)
         return float(abs(before(x) - after(x)))
 
-    def bounds(mu: float) -> tuple[float, float]:
-        return 2 * (1 + mu**-0.5) / (_N * mu), 2 * (1 + 0.5 * mu**-0.5) / (_N * mu)
-
-    return _search(change, [(-4, 4)] * 3, mus, bounds)
+    mu = np.array(mus)
+    bounds = (2 * (1 + part * mu**-0.5) / (_N * mu) for part in (1, 0.5))
+    return _search(change, [4, 4, 4], mus, *bounds)
 
 
 def replacement_search(p: int, mus: list[float]) -> pd.DataFrame:
@@ -350,15 +338,12 @@ def replacement_search(p: int, mus: list[float]) -> pd.DataFrame:
         before, after = (line_score([0, last], _SHARES, mu, p)(x) for last in place[:2])
         return float(abs(before - after)[0])
 
-    def bounds(mu: float) -> tuple[float, float]:
-        printed = (2 * (1 + mu**-0.5) / mu + 2) * divergence_sup(p) / _N
-        return printed, 2 * feature_norm(p, 1.0) / (_N * mu) * (1 + 1 / mu)
-
-    frame = _search(change, [(-4, 4)] * 3, mus, bounds)
+    mu = np.array(mus)
+    bound = (2 * (1 + mu**-0.5) / mu + 2) * divergence_sup(p) / _N
+    repaired = 2 * feature_norm(p, 1.0) / (_N * mu) * (1 + 1 / mu)
+    frame = _search(change, [4, 4, 4], mus, bound, repaired)
     frame[["from", "to"]] = np.stack(frame["place"])[:, :2]
-    frame["true_to"] = np.sqrt(frame.bound / frame.repaired)
-    frame["false_from"] = frame.ratio**-0.5
-    return frame
+    return frame.assign(true_to=(bound / repaired) ** 0.5, false_from=frame.ratio**-0.5)
 
 
 def size_search(p: int, mus: list[float]) -> pd.DataFrame:
@@ -375,8 +360,7 @@ def size_search(p: int, mus: list[float]) -> pd.DataFrame:
         field = line_score(np.append(place[:2], 0), weights / weights.sum(), mu, p)
         return mu * float(abs(field(place[-1:]))[0])
 
-    limits = [(-4, 4)] * 2 + [(-12, 12)] * 2 + [(-4, 4)]
-    return _search(size, limits, mus, lambda _: (divergence_sup(p), feature_norm(p, 1.0)))
+    return _search(size, [4, 4, 12, 12, 4], mus, divergence_sup(p), feature_norm(p, 1.0))
 
 
 _SHELL = ((0.0, 1.16), (0.62, 1.23), (1.35, 1.20), (1.89, 0.77), (2.13, 0.0), (1.90, -0.85))

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from ..._base import check_choice, check_positive, mean_and_scale
+from ..._base import check_choice, mean_and_scale
 from ...kernels import median_distance
 from ...moments import cross_moment
 from ...scores import GaussianScore, TikhonovScore
@@ -75,7 +75,6 @@ def diagonal_scores(X: NDArray, lam: float) -> NDArray:
     not be a gradient. Columns are standardized first and the width is the median distance, as in
     the curl-free estimator.
     """
-    check_positive(lam, "lam")
     mean, scale = mean_and_scale(X)
     Z = (X - mean) / scale
     n, c = len(Z), median_distance(Z)

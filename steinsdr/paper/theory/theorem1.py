@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.stats import lognorm, norm
 
-from ..._base import check_choice
 from ...moments import cross_moment
 from ...scores import GaussianScore
 from ...simulation import LAWS, links, stream
@@ -74,6 +73,7 @@ def orlicz_norm(values: NDArray, weights: NDArray, k: int) -> float:
 
 
 def _gaussian_grid(half_width: float = 9.0, m: int = 20_001) -> tuple[NDArray, NDArray]:
+    """Return m points up to ``half_width`` from 0, and their weights under the standard normal."""
     z = np.linspace(-half_width, half_width, m)
     w = np.exp(-(z**2) / 2)
     return z, w / w.sum()
@@ -82,8 +82,8 @@ def _gaussian_grid(half_width: float = 9.0, m: int = 20_001) -> tuple[NDArray, N
 def product_norms() -> pd.DataFrame:
     r"""Lemma 2 for pairs from independent to identical: columns pair and constant.
 
-    The constant is the C that would do, :math:`\|xy - E(xy)\|_{\psi_1} /
-    (\|x\|_{\psi_2}\|y\|_{\psi_2})`.
+    The constant is the least C for which the lemma holds for this pair,
+    :math:`\|xy - E(xy)\|_{\psi_1} / (\|x\|_{\psi_2}\|y\|_{\psi_2})`.
     """
     z, w = _gaussian_grid()
     coarse, weights = _gaussian_grid(m=801)
@@ -175,7 +175,7 @@ def score_kurtosis(law: str) -> float:
     >>> round(score_kurtosis("isotropic"), 6)
     3.0
     """
-    scale = LAWS[check_choice(law, "law", tuple(LAWS))].log_scale
+    scale = LAWS[law].log_scale
     # The mass of fourth moments of log-normal variables is six deviations from the center.
     z, w = _gaussian_grid(14.0, 8001)
     x = z if scale is None else np.exp(scale * z)
@@ -194,7 +194,7 @@ def response_kurtosis(law: str, b: NDArray) -> float:
     >>> round(response_kurtosis("isotropic", np.array([0.6, 0.8])), 6)
     3.0
     """
-    known = LAWS[check_choice(law, "law", tuple(LAWS))]
+    known = LAWS[law]
     if known.rho:
         raise ValueError(f"law must have independent components; got {law!r}.")
     component = norm() if known.log_scale is None else lognorm(known.log_scale)
@@ -208,7 +208,7 @@ def largest_in_deviations(law: str, n: int, rng: np.random.Generator) -> float:
 
     For sub-Gaussian x it grows like the root of log n.
     """
-    x = LAWS[check_choice(law, "law", tuple(LAWS))].draw(n, 1, rng)
+    x = LAWS[law].draw(n, 1, rng)
     return float(np.abs(x).max() / x.std())
 
 

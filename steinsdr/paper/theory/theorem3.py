@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ..._base import check_integer
 from ...baselines import SIR, DominanceRank
 from ...moments import cross_moment
 from ...rank import AdaptiveRank, HardThreshold
@@ -76,7 +76,6 @@ def corollary_ratios(
     noise; "aligned" noise, which lowers the weakest direction of M and lifts one orthogonal to it,
     until they trade places. Columns kind, size, rep, distance, constant (distance over size).
     """
-    check_integer(r, "r", low=1, high=min(p, q) - 1)
     rows = []
     for size, rep in product(sizes, range(n_reps)):
         U, V = random_basis(p, r + 1, rng), random_basis(q, r + 1, rng)
@@ -162,9 +161,6 @@ def rank_recovery(
     return pd.DataFrame(rows, columns=columns)
 
 
-_SPECTRUM = (3.0, 2.0, 1.5, *[0.5] * 7)
-
-
 def energy_ranks(max_ranks: list[int], *, seed: int = 42) -> pd.Series:
     """Ranks that the energy rule of Algorithm 2 gives, by the largest candidate.
 
@@ -175,13 +171,12 @@ def energy_ranks(max_ranks: list[int], *, seed: int = 42) -> pd.Series:
     >>> energy_ranks([5, 10]).to_dict()
     {5: 3, 10: 7}
     """
-    X = stream(seed, "claims", "energy").standard_normal((50, len(_SPECTRUM)))
-    unused: dict[str, Any] = {"scores": X, "Y": X, "rng": stream(seed, "claims", "unused")}
-    ranks = {}
-    for k in max_ranks:
-        rule = AdaptiveRank(max_rank=k, branch="energy")
-        ranks[k] = rule.select(np.diag(_SPECTRUM), X=X, **unused).rank
-    return pd.Series(ranks)
+    rng = stream(seed, "claims", "energy")
+    X = rng.standard_normal((50, 10))  # the rule looks at the singular values alone
+    data: dict[str, Any] = {"scores": X, "Y": X, "X": X, "rng": rng}
+    rules = {k: AdaptiveRank(max_rank=k, branch="energy") for k in max_ranks}
+    values = np.diag((3.0, 2.0, 1.5, *[0.5] * 7))
+    return pd.Series({k: rule.select(values, **data).rank for k, rule in rules.items()})
 
 
 def sir_ranks(null: str = "pooled", *, seed: int = 42) -> pd.Series:
@@ -222,10 +217,10 @@ def permutation_level(n_permutations: int, quantile: float = 0.90) -> tuple[floa
     >>> [round(end, 3) for end in permutation_level(60)]
     [0.098, 0.115]
     """
-    m = check_integer(n_permutations, "n_permutations", low=1)
-    # numpy interpolates between the order statistics on either side of 1 + quantile (m - 1)
-    place = 1 + quantile * (m - 1)
-    return float((m + 1 - np.ceil(place)) / (m + 1)), float((m + 1 - np.floor(place)) / (m + 1))
+    # numpy interpolates between the order statistics on either side of this place
+    place = 1 + quantile * (n_permutations - 1)
+    low, high = ((n_permutations + 1 - k) / (n_permutations + 1) for k in (ceil(place), int(place)))
+    return low, high
 
 
 def rank_frequencies(
@@ -242,8 +237,8 @@ def rank_frequencies(
     true one. Signal g = 0 is the null hypothesis of no relation. Columns signal, rep; first,
     whether the first singular value exceeds its threshold; over and under, whether more or fewer
     directions are kept than there are; over_first and under_first, the same if all singular values
-    are compared with the threshold of the first. Noise passes that one no more often than the level
-    says, and weak directions pass it less often, too.
+    are compared with the threshold of the first. Noise exceeds the first threshold no more often
+    than the level says. A weak direction exceeds it less often than its own threshold.
     """
     r, p, q = 3, 20, 10
     rule = AdaptiveRank(n_permutations=n_permutations, branch="permutation")
