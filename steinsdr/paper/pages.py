@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,10 +60,9 @@ def _macros() -> Any:
     """Return the macros of ``pages.html.j2``."""
     options: dict[str, Any] = {"trim_blocks": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(autoescape=True, **options)
-    environment.filters |= {"formulas": _formulas, "z": _z}
-    environment.filters |= {"entry": entry_id, "readable": readable}
+    environment.filters |= {"formulas": _formulas, "readable": readable, "title": title_of, "z": _z}
     text = files(__package__).joinpath("pages.html.j2").read_text(encoding="utf-8")
-    known = {"marks": MARKS, "entry_id": entry_id}
+    known = {"marks": MARKS, "entry_id": entry_id, "asked": ASKED, "answers": ANSWERS}
     return environment.from_string(text, known).module
 
 
@@ -143,36 +141,34 @@ def ledger_entries(ledger: Ledger, notes: pd.DataFrame) -> dict[str, list[dict[s
     ``command`` recomputes one of them when its number is added.
     """
     name = ["table", "cell", "method"]
-    causes = ledger.differences(notes).set_index(name)["note"].to_dict()
-    entries: dict[str, list[dict[str, Any]]] = {table: [] for table in LAYOUTS}
-    rows = {
-        table: ledger.rows[table].set_index([*layout.keys, "method", "rep"]).sort_index()
-        for table, layout in LAYOUTS.items()
-    }
-    for row in ledger.cells.to_dict("records"):
-        keys = {key: row[key] for key in LAYOUTS[row["table"]].keys}
-        where = {k: int(v) if k in ("n", "r") else v for k, v in keys.items()}
-        options = (f"--{key.replace('_', '-')} {value}" for key, value in where.items())
-        values = pd.Series(dtype=float)
-        if row["reps"]:
-            values = rows[row["table"]][row["measure"]].loc[(*where.values(), row["method"])]
-        in_order = values.reindex(range(max(values.index, default=-1) + 1))
-        entries[row["table"]].append(
-            {
-                "id": entry_id(*(row[key] for key in name)),
-                "column": readable(" ".join(row["cell"].split()[: len(where)])),
-                "method": row["method"],
-                "measure": MEASURES[row["measure"]],
-                "paper": [row["paper_mean"], row["paper_sd"]],
-                "z": _z(row["z"]),
-                "verdict": row["verdict"],
-                "cause": causes.get(tuple(row[key] for key in name), ""),
-                "command": " ".join(
-                    ["steinsdr replay", row["table"], *options, "--method", row["method"], "--rep"]
-                ),
-                "values": [None if np.isnan(v) else round(float(v), 4) for v in in_order],
-            }
-        )
+    causes = ledger.differences(notes).set_index(name)["note"]
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for table, layout in LAYOUTS.items():
+        keys = [*layout.keys, "method"]
+        stored = dict(iter(ledger.rows[table].set_index("rep").groupby(keys)))
+        cells = ledger.cells[ledger.cells["table"] == table]
+        whole = [key for key in keys if key in ("n", "r")]
+        entries[table] = []
+        for row in cells.astype(dict.fromkeys(whole, int)).to_dict("records"):
+            values = pd.Series(dtype=float)
+            if row["reps"]:
+                values = stored[tuple(row[key] for key in keys)][row["measure"]]
+            in_order = values.reindex(range(max(values.index, default=-1) + 1))
+            options = (f"--{key.replace('_', '-')} {row[key]}" for key in keys)
+            entries[table].append(
+                {
+                    "id": entry_id(*(row[key] for key in name)),
+                    "column": readable(" ".join(row["cell"].split()[: len(layout.keys)])),
+                    "method": row["method"],
+                    "measure": MEASURES[row["measure"]],
+                    "paper": [row["paper_mean"], row["paper_sd"]],
+                    "z": _z(row["z"]),
+                    "verdict": row["verdict"],
+                    "cause": causes.get(tuple(row[key] for key in name), ""),
+                    "command": " ".join(["steinsdr replay", table, *options, "--rep"]),
+                    "values": [None if np.isnan(v) else round(float(v), 4) for v in in_order],
+                }
+            )
     return entries
 
 
@@ -181,19 +177,7 @@ def differences_html(differences: pd.DataFrame) -> str:
     if differences.empty:
         return "<p>None.</p>"
     groups = differences.groupby(["table", "method", "note"], sort=False)
-    return str(_macros().differences(groups, title_of))
-
-
-_MEASURED = {
-    "table1": "Mean Procrustes distance to the true subspace (standard deviation over data sets).",
-    "table2": "Mean absolute error of the selected dimension (standard deviation over data sets).",
-    "table3": "Mean selected rank, and mean squared test error at that rank and at rank 10, in "
-    "units of a property's variance.",
-}
-_KEY = (
-    "Smaller errors are better. Bold: the best of a column in the paper. ✓: ours agrees with the "
-    "paper's; ✗: it differs. An entry of ours leads to its line in the ledger."
-)
+    return str(_macros().differences(groups))
 
 
 def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
@@ -208,19 +192,18 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
     part = whole[whole[key] == value]
     if part.empty:
         raise ValueError(f"{key} is {value!r}; expected one of {sorted(set(whole[key]))}.")
-    (axis,) = set(LAYOUTS[table].keys) - {key}
-    order = {measure: k for k, measure in enumerate(LAYOUTS[table].measures)}
-    part = part.assign(scant=part["reps"] < SCANT, order=part["measure"].map(order))
-    part = part.sort_values([axis, "order"], kind="stable")
+    layout = LAYOUTS[table]
+    (axis,) = set(layout.keys) - {key}
+    measures = pd.Categorical(part["measure"], list(layout.measures))
+    part = part.assign(scant=part["reps"] < SCANT, measure=measures)
+    part = part.sort_values([axis, "measure"])
     rows = []
-    for method in whole["method"].unique():
-        mine = part[part["method"] == method]
+    for method, mine in part.groupby("method", sort=False):
         ends = sorted({mine["reps"].min(), mine["reps"].max()})
         rows.append((method, list(mine.itertuples()), "–".join(map(str, ends))))
     heads = [f"{'γ' if axis == 'gamma' else axis} = {at:g}" for at in part[axis].unique()]
     where = LAWS[value].label + " predictors" if key == "law" else f"train ratio {value:g}"
-    caption = f"{title_of(table)}, {where}. {_MEASURED[table]} {_KEY}"
-    return str(_macros().printed(rows, heads, table == "table3", caption))
+    return str(_macros().printed(rows, heads, table, where))
 
 
 # The claims.
@@ -229,12 +212,13 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
 def _chapter_title(page: str) -> str:
     """Return the title of a notebook or a page, or the file's name where there is none."""
     path = Path(__file__).parents[2] / page
+    text = ""
     if (notebook := path.with_suffix(".ipynb")).is_file():
-        first = json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]
-        return "".join(first["source"]).partition("\n")[0].removeprefix("# ").strip()
-    if (written := path.with_suffix(".md")).is_file():
-        return re.findall(r"^# (.*)", written.read_text(encoding="utf-8"), flags=re.M)[0]
-    return path.name
+        text = "".join(json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]["source"])
+    elif (written := path.with_suffix(".md")).is_file():
+        text = written.read_text(encoding="utf-8")
+    title = re.search(r"^# (.*)", text, flags=re.M)
+    return title[1] if title else path.name
 
 
 ASKED = {
@@ -249,35 +233,23 @@ ASKED = {
 def claims_html(table: pd.DataFrame, *kinds: str) -> str:
     """Return claims of some kinds as an HTML table: the paper's words, four answers, and ours.
 
-    ``table`` is that of ``claims.csv``; the order is that of the paper's numbers. Without kinds,
-    the choices for the rows of all such tables of a page are returned; ``filter.js`` makes them
-    work.
+    ``table`` is that of ``claims.csv``. The order is that of the kinds, of the paper's numbers and
+    of the file. Without kinds, the choices for the rows of all such tables of a page are returned;
+    ``filter.js`` makes them work.
     """
     if not kinds:
-        return str(_macros().claim_filters(ASKED, ANSWERS))
+        return str(_macros().claim_filters())
     if unknown := set(kinds) - set(table["kind"]):
         raise ValueError(
             f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
         )
     names = {claim.label: claim.name for claim in load_claims()}
-    rows = table[table["kind"].isin(kinds)].fillna("").to_dict("records")
-    if kinds != ("sentence",):
-        rows.sort(key=lambda row: _paper_order(names.get(row["label"], ""), row["place"]))
-    return str(_macros().claims(rows, names, ASKED, _chapter_title))
-
-
-def _paper_order(name: str, place: str) -> tuple[Any, ...]:
-    """Return what sorts statements of one kind as the paper prints them, its numbers before all.
-
-    Examples
-    --------
-    >>> sorted(["Lemma 10", "Lemma 2"], key=lambda name: _paper_order(name, "Appendix A"))
-    ['Lemma 2', 'Lemma 10']
-    """
-    number = re.fullmatch(r"(\D+) (\d+)(, .*)?", name)
-    if number and number[1] != "Section":
-        return (0, number[1] == "Limitation", int(number[2]))
-    return (1, place.startswith("Appendix"), place != "Abstract", place)
+    rows = table.fillna("").assign(name=table["label"].map(names).fillna(table["label"]))
+    rows["kind"] = pd.Categorical(rows["kind"], kinds)
+    number = rows["name"].str.extract(r"^(?!Section)[A-Z][a-z]+ (\d+)", expand=False)
+    rows["number"] = number.astype(float)
+    rows = rows.dropna(subset="kind").sort_values(["kind", "number"], kind="stable")
+    return str(_macros().claims(rows.to_dict("records"), _chapter_title))
 
 
 def sentences_html(sentences: pd.DataFrame) -> str:
@@ -317,29 +289,28 @@ def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
                 f"{len(experiment.cells('paper', {'method': [method]}))}"
                 for method in experiment.axes["method"]
             }
-            others = {method: str(stored[method]) for method in stored if method not in told}
-            columns[title_of(name)] = told | others
+            columns[title_of(name)] = told | {m: str(stored[m]) for m in stored if m not in told}
     return pd.DataFrame(columns).fillna("")
 
 
 def computing_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Return one row per experiment: rows, failures, hours of one core, machines and versions."""
-    kinds = {
-        "processor": ("machine", "processor"),
-        "cores": ("machine", "cores"),
-        "Python": ("versions", "python"),
-        "NumPy": ("versions", "numpy"),
-        "PyTorch": ("versions", "torch"),
+    heads = {
+        "machine.processor": "processor",
+        "machine.cores": "cores",
+        "versions.python": "Python",
+        "versions.numpy": "NumPy",
+        "versions.torch": "PyTorch",
     }
     records = {}
     for name, manifest in _manifests(folder).items():
+        made = pd.json_normalize(manifest["environments"]).astype(str)
         records[title_of(name)] = {
             "rows": sum(manifest["rows"].values()),
             "failed": manifest["failed"],
             "hours on one core": round(manifest["seconds"] / 3600, 1),
-        } | {  # several of a kind where it changed between runs
-            head: ", ".join(dict.fromkeys(str(one[part][key]) for one in manifest["environments"]))
-            for head, (part, key) in kinds.items()
+            # Several of a kind where it changed between runs.
+            **{head: ", ".join(made[key].unique()) for key, head in heads.items()},
         }
     return pd.DataFrame.from_dict(records, orient="index")
 
@@ -368,8 +339,10 @@ def readings_table(ledger: Ledger) -> pd.DataFrame:
         for reading, ending in READINGS.items()
     )[columns]
     found = found[found["method"].isin(NN) & (found["verdict"] != "missing")]
-    order = found["method"].map(["NN-sup", "NN-split", "NN-full"].index)
-    return found.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
+    order = ["NN-sup", "NN-split", "NN-full"]
+    return found.sort_values(
+        "method", key=lambda m: m.map(order.index), kind="stable", ignore_index=True
+    )
 
 
 def plot_readings(readings: pd.DataFrame, laws: Sequence[str]) -> Figure:
@@ -378,23 +351,20 @@ def plot_readings(readings: pd.DataFrame, laws: Sequence[str]) -> Figure:
     ``readings`` are those of :func:`readings_table`; open circles are the paper's means.
     """
     import matplotlib.pyplot as plt
+    import seaborn as sns
 
-    size = (9.5, 0.8 + 2.6 * len(laws))
-    fig, axes = plt.subplots(len(laws), 3, figsize=size, sharex=True, sharey=True, squeeze=False)
-    cells = product(laws, readings["method"].unique())
-    for ax, (law, method) in zip(axes.flat, cells, strict=True):
-        part = readings[(readings["law"] == law) & (readings["method"] == method)]
-        for reading, style in zip(READINGS, ("-", "--", ":"), strict=True):
-            line = part[part["reading"] == reading].sort_values("n")
-            ax.plot(line["n"], line["mean"], style, marker=".", label=reading)  # a lone point shows
-        paper = part.drop_duplicates("n")
-        ring: dict[str, Any] = {"s": 36, "facecolor": "white", "edgecolor": "black", "zorder": 3}
+    shown = readings[readings["law"].isin(laws)].sort_values("n", kind="stable")
+    order = {"row_order": laws, "col_order": readings["method"].unique(), "hue_order": READINGS}
+    look: dict[str, Any] = {"hue_kws": {"ls": ["-", "--", ":"]}, "height": 3.0, "aspect": 1.05}
+    grid = sns.FacetGrid(shown, row="law", col="method", hue="reading", **order, **look)
+    grid.map(plt.plot, "n", "mean", marker=".")  # a lone point shows
+    ring: dict[str, Any] = {"s": 36, "facecolor": "white", "edgecolor": "black", "zorder": 3}
+    for (law, method), ax in grid.axes_dict.items():
+        paper = shown[(shown["law"] == law) & (shown["method"] == method)].drop_duplicates("n")
         ax.scatter(paper["n"], paper["paper_mean"], label="the paper", **ring)
-        ax.set(title=f"{method}, {LAWS[law].label}", xticks=sorted(set(readings["n"])))
-    for ax in axes[:, 0]:
-        ax.set(ylabel="Procrustes distance")
-    for ax in axes[-1]:
-        ax.set(xlabel="labeled observations")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
-    return fig
+        ax.set(title=f"{method}, {LAWS[law].label}", xticks=paper["n"])
+    grid.set_axis_labels("labeled observations", "Procrustes distance")
+    grid.figure.set_layout_engine("constrained")
+    handles = ax.get_legend_handles_labels()[0]
+    grid.figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
+    return grid.figure
