@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 from scipy.stats import friedmanchisquare, studentized_range, t
 
@@ -198,20 +199,17 @@ def plot_wins(distances: pd.DataFrame, p: int) -> Figure:
     ``distances`` are means of methods (rows) by law and n (columns), p is the number of columns of
     the designs.
     """
-    laws = list(dict.fromkeys(distances.columns.get_level_values("law")))
-    sizes = sorted(set(distances.columns.get_level_values("n")))
-    winners = distances.idxmin().unique()
-    colors = dict(zip(winners, plt.get_cmap("Set2").colors, strict=False))  # type: ignore[attr-defined]
+    closest, least = distances.idxmin(), distances.min()
+    others = distances.mask(distances == least)
+    leads = 100 * (1 - least / others.min())
+    texts = closest + leads.map("\n{:.1f}% closer\nthan ".format) + others.idxmin()
+    codes = pd.Series(pd.factorize(closest)[0], distances.columns)  # colors, in order of appearance
+    laws = distances.columns.unique("law")
+    codes, texts = (cells.unstack("n").loc[laws] for cells in (codes, texts))
     fig, ax = plt.subplots(figsize=(9, 4))
-    for y, law in enumerate(laws[::-1]):
-        for x, n in enumerate(sizes):
-            cell = distances[law, n].dropna().sort_values()
-            ax.add_patch(plt.Rectangle((x, y), 1, 1, color=colors[cell.index[0]], ec="white"))
-            lead = 100 * (1 - cell.iloc[0] / cell.iloc[1])
-            text = f"{cell.index[0]}\n{lead:.1f}% closer\nthan {cell.index[1]}"
-            ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9, color="black")
-    ax.set_xticks(np.arange(len(sizes)) + 0.5, [f"{n / p:g}" for n in sizes])
-    ax.set_yticks(np.arange(len(laws)) + 0.5, [LAWS[law].label for law in laws[::-1]])
-    ax.set(xlim=(0, len(sizes)), ylim=(0, len(laws)), xlabel="labeled rows a column")
-    ax.grid(visible=False)
+    look: dict[str, Any] = {"cmap": "Set2", "vmin": 0, "vmax": 8, "cbar": False, "linewidths": 1}
+    words = {"size": 9, "color": "black"}
+    sns.heatmap(codes, annot=texts, fmt="", annot_kws=words, ax=ax, **look)
+    ax.set(xlabel="labeled rows a column", ylabel="", xticklabels=[f"{n / p:g}" for n in codes])
+    ax.set_yticklabels([LAWS[law].label for law in laws], rotation=0)
     return fig

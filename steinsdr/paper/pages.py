@@ -243,12 +243,12 @@ def claims_html(table: pd.DataFrame, *kinds: str) -> str:
         raise ValueError(
             f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
         )
-    names = {claim.label: claim.name for claim in load_claims()}
-    rows = table.fillna("").assign(name=table["label"].map(names).fillna(table["label"]))
-    rows["kind"] = pd.Categorical(rows["kind"], kinds)
-    number = rows["name"].str.extract(r"^(?!Section)[A-Z][a-z]+ (\d+)", expand=False)
-    rows["number"] = number.astype(float)
-    rows = rows.dropna(subset="kind").sort_values(["kind", "number"], kind="stable")
+    rows = table[table["kind"].isin(kinds)].fillna("")
+    known = {claim.label: claim.name for claim in load_claims()}
+    names = rows["label"].map(known).fillna(rows["label"])
+    numbers = names.str.extract(r"^(?!Section)[A-Z][a-z]+ (\d+)", expand=False).astype(float)
+    order = {"kind": pd.Categorical(rows["kind"], kinds), "number": numbers}
+    rows = rows.assign(name=names, **order).sort_values(list(order), kind="stable")
     return str(_macros().claims(rows.to_dict("records"), _chapter_title))
 
 
