@@ -2,8 +2,8 @@
 
 The paper's tables and ours have one long form: the key columns of a table (law and n, law and r,
 or train ratio and gamma), the method, the measure, and mean and sd of a cell. Further functions
-compare the order of the methods, the entries that the paper prints in bold, and methods with each
-other on the data sets or partitions that they share.
+compare methods with each other on the data sets or partitions that they share, those that the
+paper prints in bold among them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from ..simulation import LAWS
 from .experiment import Experiment, find_experiment
@@ -40,7 +39,6 @@ __all__ = [
     "load_rows",
     "paired_differences",
     "pooled_differences",
-    "rankings",
     "readable",
     "summarize",
     "title_of",
@@ -392,27 +390,6 @@ def pooled_differences(
     corrected = found["error"] * np.sqrt(1.0 + test_per_train * found["pairs"])
     found.insert(2, "corrected", corrected)
     return found.rename(columns={"pairs": "partitions"}).sort_values("difference")
-
-
-def rankings(ledger: Ledger) -> pd.DataFrame:
-    """Return how far the order of the methods is the paper's, cell by cell.
-
-    Columns: ``tau`` (Kendall's rank correlation of the means), ``best_paper`` and
-    ``best`` (methods with the least mean), ``same_best``, ``methods`` (how many
-    are there). Cells with fewer than two methods are left out, and so are the selected ranks
-    of Table 3, of which none is better than another.
-    """
-    records = []
-    ranked = ledger.cells[(ledger.cells["measure"] != "rank") & (ledger.cells["reps"] >= 2)]
-    for (table, cell), part in ranked.groupby(["table", "cell"], sort=False):
-        if len(part) >= 2:
-            tau = kendalltau(part["paper_mean"], part["mean"]).statistic
-            least = (part["method"][part[m] == part[m].min()] for m in ("paper_mean", "mean"))
-            paper, ours = map(list, least)
-            same = bool({*paper} & {*ours})
-            records.append((table, cell, tau, "|".join(paper), "|".join(ours), same, len(part)))
-    columns = ["table", "cell", "tau", "best_paper", "best", "same_best", "methods"]
-    return pd.DataFrame(records, columns=columns)
 
 
 def bold_entries(ledger: Ledger) -> pd.DataFrame:

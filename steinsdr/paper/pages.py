@@ -1,4 +1,4 @@
-r"""Tables and figures of the book's pages: ledger, claims, computing, readings of the network.
+r"""Tables and figures of the book's pages: ledger, claims, readings of the network.
 
 Tables come as HTML or as frames that a page shows. Formulas in statements stand between ``\(`` and
 ``\)`` and are set by the page.
@@ -7,7 +7,6 @@ Tables come as HTML or as frames that a page shows. Formulas in statements stand
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -22,9 +21,7 @@ from markupsafe import Markup
 
 from ..simulation import LAWS
 from .claims import ANSWERS, NN, load_claims
-from .experiment import EXPERIMENTS, find_experiment
 from .ledger import LAYOUTS, MEASURES, SCANT, Ledger, readable, title_of
-from .provenance import Manifest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +31,6 @@ __all__ = [
     "MARKS",
     "READINGS",
     "claims_html",
-    "computing_table",
     "differences_html",
     "entry_id",
     "frame_html",
@@ -44,7 +40,6 @@ __all__ = [
     "printed_html",
     "readings_table",
     "repetition_counts",
-    "rows_table",
     "sentences_html",
 ]
 
@@ -66,18 +61,18 @@ def _macros() -> Any:
     return environment.from_string(text, known).module
 
 
-def frame_html(frame: pd.DataFrame, summary: str = "") -> str:
-    """Return a frame as an HTML table: no index, three decimals, text in full.
+def frame_html(frame: pd.DataFrame, summary: str) -> str:
+    """Return a frame as an HTML table, folded under a summary and the number of rows.
 
-    A column ``table`` shows the paper's names; underscores in the heads become spaces. With a
-    ``summary`` the table is folded under it and the number of rows.
+    It has no index, three decimals and texts in full. A column ``table`` shows the paper's names,
+    and underscores in the heads become spaces.
     """
     if "table" in frame:  # a name does not break over two lines
         frame = frame.assign(table=[title_of(t).replace(" ", "\u00a0") for t in frame["table"]])
     frame = frame.rename(columns=lambda name: str(name).replace("_", " ")).rename_axis(columns=None)
     with pd.option_context("display.max_colwidth", None):
         html = frame.to_html(border=0, index=False, float_format="{:.3f}".format, na_rep="")
-    return str(_macros().folded(Markup(html), f"{summary} ({len(frame)})")) if summary else html
+    return str(_macros().folded(Markup(html), f"{summary} ({len(frame)})"))
 
 
 # The ledger.
@@ -263,56 +258,6 @@ def sentences_html(sentences: pd.DataFrame) -> str:
     """
     table = _macros().sentences(sentences.itertuples())
     return str(_macros().folded(table, f"Every sentence, with its verdicts ({len(sentences)})"))
-
-
-# What was computed, on what and for how long.
-
-
-def _manifests(folder: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """Return the manifests with totals, which are written when a run ends, by experiment."""
-    contents = {name: Manifest(find_experiment(name), folder).load() for name in EXPERIMENTS}
-    return {name: content for name, content in contents.items() if "rows" in content}
-
-
-def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return stored rows by method and table, as "stored of wanted by the paper's profile".
-
-    A variant that the paper does not have shows the stored rows alone. The theory studies, which
-    have no methods, are left out.
-    """
-    columns = {}
-    for name, manifest in _manifests(folder).items():
-        experiment, stored = find_experiment(name), manifest["rows"]
-        if experiment.by == "method":
-            told = {
-                method: f"{stored.get(method, 0)} of "
-                f"{len(experiment.cells('paper', {'method': [method]}))}"
-                for method in experiment.axes["method"]
-            }
-            columns[title_of(name)] = told | {m: str(stored[m]) for m in stored if m not in told}
-    return pd.DataFrame(columns).fillna("")
-
-
-def computing_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return one row per experiment: rows, failures, hours of one core, machines and versions."""
-    heads = {
-        "machine.processor": "processor",
-        "machine.cores": "cores",
-        "versions.python": "Python",
-        "versions.numpy": "NumPy",
-        "versions.torch": "PyTorch",
-    }
-    records = {}
-    for name, manifest in _manifests(folder).items():
-        made = pd.json_normalize(manifest["environments"]).astype(str)
-        records[title_of(name)] = {
-            "rows": sum(manifest["rows"].values()),
-            "failed": manifest["failed"],
-            "hours on one core": round(manifest["seconds"] / 3600, 1),
-            # Several of a kind where it changed between runs.
-            **{head: ", ".join(made[key].unique()) for key, head in heads.items()},
-        }
-    return pd.DataFrame.from_dict(records, orient="index")
 
 
 # Readings of the network's standardization. The appendix says that inputs are standardized and that
