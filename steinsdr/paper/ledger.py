@@ -47,23 +47,20 @@ __all__ = [
 
 
 class _Layout(NamedTuple):
-    """The name of a cell, its keys besides the method, and the measures.
-
-    Each measure has half a unit of its last printed digit.
-    """
+    """The name of a cell, its keys besides the method, and the measures."""
 
     cell: str
     keys: tuple[str, ...]
-    measures: Mapping[str, float]
+    measures: tuple[str, ...]
 
 
 LAYOUTS = {
-    "table1": _Layout("{law} n={n}", ("law", "n"), {"distance": 5e-5}),
-    "table2": _Layout("{law} r={r}", ("law", "r"), {"error": 5e-3}),
+    "table1": _Layout("{law} n={n}", ("law", "n"), ("distance",)),
+    "table2": _Layout("{law} r={r}", ("law", "r"), ("error",)),
     "table3": _Layout(
         "train_ratio={train_ratio} gamma={gamma} {measure}",
         ("train_ratio", "gamma"),
-        {"rank": 5e-3, "mse_rhat": 5e-5, "mse_r10": 5e-5},
+        ("rank", "mse_rhat", "mse_r10"),
     ),
 }
 
@@ -124,15 +121,13 @@ def compare_means(
     paper_mean: float,
     paper_sd: float,
     paper_reps: float = PAPER_REPETITIONS,
-    rounding: float = 0.0,
 ) -> tuple[float, str]:
     """Return z and the verdict on two means.
 
     z is the difference over its standard error; fewer than 30 repetitions of ours estimate their
     own spread badly, and the paper's stands in for it if it is larger. The verdict is "agrees" if
     abs(z) <= 3 or the means are within 2% of the paper's, else "differs"; "missing" below two
-    repetitions. Without any variation z is 0 for equal means (to the ``rounding`` of print) and
-    infinite for others.
+    repetitions. Without any variation z is 0 for equal means and infinite for others.
 
     Examples
     --------
@@ -146,10 +141,8 @@ def compare_means(
     difference = mean - paper_mean
     spread = sd if reps >= FEW else max(sd, paper_sd)
     error = np.sqrt(spread**2 / reps + paper_sd**2 / max(paper_reps, 1.0))
-    if error == 0:
-        z = 0.0 if abs(difference) <= rounding else float(np.copysign(np.inf, difference))
-    else:
-        z = float(difference / error)
+    with np.errstate(divide="ignore"):
+        z = float(np.divide(difference, error)) if difference else 0.0
     agrees = abs(z) <= Z_LIMIT or abs(difference) <= RELATIVE_LIMIT * abs(paper_mean)
     return z, "agrees" if agrees else "differs"
 
@@ -188,11 +181,9 @@ class Ledger:
             printed = {name: f"paper_{name}" for name in ("mean", "sd", "failure_rate")}
             merged = theirs.rename(columns=printed).merge(ours, "left", ["table", *keys])
             types = {"mean": float, "sd": float, "reps": int}
-            parts.append(_with_verdicts(merged.fillna({"reps": 0}).astype(types), table))
-            listed = pd.MultiIndex.from_frame(ours[keys]).isin(
-                pd.MultiIndex.from_frame(theirs[keys])
-            )
-            extras.append(ours[~listed])
+            parts.append(_with_verdicts(merged.fillna({"reps": 0}).astype(types)))
+            ours_at, theirs_at = map(pd.MultiIndex.from_frame, (ours[keys], theirs[keys]))
+            extras.append(ours[~ours_at.isin(theirs_at)])
         whole, others = (pd.concat(frames, ignore_index=True) for frames in (parts, extras))
         return cls(whole, others, rows)
 
@@ -227,7 +218,7 @@ class Ledger:
         others = others.assign(method=others["method"].str.removesuffix(ending))
         printed = self.cells[self.cells["table"] == table]
         printed = printed[[*keys, "paper_mean", "paper_sd", "paper_failure_rate"]]
-        return _with_verdicts(others.merge(printed, on=keys), table)
+        return _with_verdicts(others.merge(printed, on=keys))
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
@@ -246,12 +237,11 @@ class Ledger:
         return f"{reps.min()} to {reps.max()} {noun}, by method"
 
 
-def _with_verdicts(merged: pd.DataFrame, table: str) -> pd.DataFrame:
+def _with_verdicts(merged: pd.DataFrame) -> pd.DataFrame:
     """Add z and verdict to figures that stand beside the paper's."""
     figures = merged[["mean", "sd", "reps", "paper_mean", "paper_sd"]].to_numpy(float)
     repetitions = PAPER_REPETITIONS * (1.0 - merged["paper_failure_rate"])
-    rounding = merged["measure"].map(LAYOUTS[table].measures)
-    judged = map(compare_means, *figures.T, repetitions, rounding)
+    judged = map(compare_means, *figures.T, repetitions)
     return merged.assign(**pd.DataFrame(judged, merged.index, ["z", "verdict"]))
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -296,20 +297,23 @@ def plot_readings(readings: pd.DataFrame, laws: Sequence[str]) -> Figure:
     ``readings`` are those of :func:`readings_table`; open circles are the paper's means.
     """
     import matplotlib.pyplot as plt
-    import seaborn as sns
 
-    shown = readings[readings["law"].isin(laws)].sort_values("n", kind="stable")
-    order = {"row_order": laws, "col_order": readings["method"].unique(), "hue_order": READINGS}
-    look: dict[str, Any] = {"hue_kws": {"ls": ["-", "--", ":"]}, "height": 3.0, "aspect": 1.05}
-    grid = sns.FacetGrid(shown, row="law", col="method", hue="reading", **order, **look)
-    grid.map(plt.plot, "n", "mean", marker=".")  # a lone point shows
-    ring: dict[str, Any] = {"s": 36, "facecolor": "white", "edgecolor": "black", "zorder": 3}
-    for (law, method), ax in grid.axes_dict.items():
-        paper = shown[(shown["law"] == law) & (shown["method"] == method)].drop_duplicates("n")
+    size = (9.5, 0.8 + 2.6 * len(laws))
+    fig, axes = plt.subplots(len(laws), 3, figsize=size, sharex=True, sharey=True, squeeze=False)
+    cells = product(laws, readings["method"].unique())
+    for ax, (law, method) in zip(axes.flat, cells, strict=True):
+        part = readings[(readings["law"] == law) & (readings["method"] == method)]
+        for reading, style in zip(READINGS, ("-", "--", ":"), strict=True):
+            line = part[part["reading"] == reading].sort_values("n")
+            ax.plot(line["n"], line["mean"], style, marker=".", label=reading)  # a lone point shows
+        paper = part.drop_duplicates("n")
+        ring: dict[str, Any] = {"s": 36, "facecolor": "white", "edgecolor": "black", "zorder": 3}
         ax.scatter(paper["n"], paper["paper_mean"], label="the paper", **ring)
-        ax.set(title=f"{method}, {LAWS[law].label}", xticks=paper["n"])
-    grid.set_axis_labels("labeled observations", "Procrustes distance")
-    grid.figure.set_layout_engine("constrained")
-    handles = ax.get_legend_handles_labels()[0]
-    grid.figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
-    return grid.figure
+        ax.set(title=f"{method}, {LAWS[law].label}", xticks=sorted(set(readings["n"])))
+    for ax in axes[:, 0]:
+        ax.set(ylabel="Procrustes distance")
+    for ax in axes[-1]:
+        ax.set(xlabel="labeled observations")
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
+    return fig
