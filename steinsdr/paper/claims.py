@@ -101,7 +101,15 @@ class Claim:
         answers = {question: getattr(self, question) for question in QUESTIONS}
         evidence = self.evidence
         if self.count:
-            answers["statement_true"], evidence = _judge_by_our_means(self, stored.ledger)
+            answer, ours = judge_sentence(self, stored.ledger.cells, "mean")
+            by_paper, own = judge_sentence(self, stored.ledger.cells, "paper_mean")
+            if answer != "missing":
+                answers["statement_true"] = answer
+            evidence = (
+                f"It is true in {ours} comparisons of our numbers "
+                f"({stored.ledger.repetitions(self.table)}). In the paper's own numbers it is true "
+                f"in {own}. The answer for these is: {by_paper}."
+            )
         elif judge := JUDGES.get(self.label):
             facts = judge.measure(stored)
             found = judge.rule(facts)
@@ -202,18 +210,6 @@ def judge_sentence(claim: Claim, cells: pd.DataFrame, column: str) -> tuple[str,
         each = (f"{name} {answer_by_count(one, True)[1]}" for name, one in true.items())
         told = f"{told} ({', '.join(each)})"
     return answer, told
-
-
-def _judge_by_our_means(claim: Claim, ledger: Ledger) -> tuple[str, str]:
-    """Judge a sentence by our means; the paper's own count stands beside it."""
-    answer, ours = judge_sentence(claim, ledger.cells, "mean")
-    by_paper, own = judge_sentence(claim, ledger.cells, "paper_mean")
-    behind = ledger.repetitions(claim.table)
-    told = (
-        f"It is true in {ours} comparisons of our numbers ({behind}). In the paper's own numbers "
-        f"it is true in {own}. The answer for these is: {by_paper}."
-    )
-    return "not applicable" if answer == "missing" else answer, told
 
 
 _VOCABULARY = (ast.Expression, ast.Compare, ast.BinOp, ast.Call, ast.keyword, ast.List, ast.Name)

@@ -133,14 +133,12 @@ def _draw_methods(
         look |= {"marker": marker, "markerfacecolor": "white", "markevery": []}  # in the legend
         ax.plot(line[axis], line["mean"], **look)
         if named:
-            shape: dict[str, Any] = {"marker": marker, "s": 34, "lw": 1.3, "zorder": 3}
-            shape |= {"facecolor": "white", "edgecolor": color}
-            ax.scatter(line[axis], line["paper_mean"], **shape)
+            ring: dict[str, Any] = {"s": 34, "lw": 1.3, "facecolor": "white", "edgecolor": color}
+            ax.scatter(line[axis], line["paper_mean"], marker=marker, zorder=3, **ring)
     for name, style in references.items():
         line = others[others["method"] == name].sort_values(axis)
-        ax.plot(
-            line[axis], line["mean"], color=REFERENCE_COLORS[name], ls=style, lw=2.2, label=name
-        )
+        look = {"color": REFERENCE_COLORS[name], "ls": style, "lw": 2.2, "label": name}
+        ax.plot(line[axis], line["mean"], **look)
 
 
 def _share_legend(fig: Figure, ax: Axes) -> None:
@@ -278,29 +276,20 @@ def _draw_biplot(
     lines = np.corrcoef(shown, values, rowvar=False)[2:, :2]
     ax.add_patch(Circle((0, 0), _RADIUS, fill=False, color="0.6", lw=0.8))
     longest = np.argsort(-np.linalg.norm(lines, axis=1), kind="stable")[:n_names]
-    ends = _RADIUS * lines[longest]
-    for end in ends:
-        ax.plot([0, end[0]], [0, end[1]], color="0.15", lw=0.7)
-    _place_names(ax, ends, [str(values.columns[j]) for j in longest])
+    ends = _RADIUS * pd.DataFrame(lines[longest], values.columns[longest], ["x", "y"])
+    for x, y in ends.to_numpy():
+        ax.plot([0, x], [0, y], color="0.15", lw=0.7)
+    for side, align in {-1: "right", 1: "left"}.items():
+        mine, edge = ends[side * ends["x"] >= 0].sort_values("y"), side * 1.04 * _RADIUS
+        # The names stand at the heights nearest to the ends that keep a line of text apart.
+        steps = 0.1 * _RADIUS * np.arange(len(mine))
+        heights = isotonic_regression(mine["y"] - steps).x + steps if len(mine) else []
+        for name, height in zip(mine.index, heights, strict=True):
+            ax.plot([mine["x"][name], edge], [mine["y"][name], height], color="0.6", lw=0.4)
+            ax.text(edge, height, str(name), fontsize="small", ha=align, va="center")
     ax.set(xlim=(-1.55 * _RADIUS, 1.55 * _RADIUS), ylim=(-1.2 * _RADIUS, 1.25 * _RADIUS))
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-
-
-def _place_names(ax: Axes, ends: NDArray, names: list[str]) -> None:
-    """Write the names outside the circle's lines, left and right, without overlap."""
-    step = 2.4 * _RADIUS / 24  # the height of a small line of text
-    for side in (-1, 1):
-        members = [i for i in range(len(names)) if (ends[i, 0] >= 0) == (side > 0)]
-        members.sort(key=lambda i: ends[i, 1])
-        # The heights nearest to those of the ends, at least a step apart.
-        steps = step * np.arange(len(members))
-        heights = isotonic_regression(ends[members, 1] - steps).x + steps if members else []
-        for i, y in zip(members, heights, strict=True):
-            x = side * 1.04 * _RADIUS
-            ax.plot([ends[i, 0], x], [ends[i, 1], y], color="0.6", lw=0.4)
-            align = "left" if side > 0 else "right"
-            ax.text(x, y, names[i], fontsize="small", ha=align, va="center", clip_on=False)
 
 
 def plot_overlays(
