@@ -9,6 +9,7 @@ from conftest import ROOT
 
 from steinsdr.paper.experiment import EXPERIMENTS, Row, find_experiment
 from steinsdr.paper.ledger import (
+    LAYOUTS,
     TEST_PER_TRAIN,
     Ledger,
     bold_entries,
@@ -58,6 +59,11 @@ def test_every_cell_of_the_paper_is_one_of_ours(table, cells):
     assert len(paper) == cells
     for axis, values in axes.items():
         assert set(paper[axis]) == set(values)
+    columns = paper.groupby([*LAYOUTS[table].keys, "measure"])
+    least = paper["mean"] == columns["mean"].transform("min")
+    assert least[paper["bold"]].all(), "bold is the best of its column"
+    bold = columns["bold"].any().groupby("measure").all()
+    assert bold.sum() == 1, "each column of one measure has a bold entry"
 
 
 def planted(tmp_path, changes):
