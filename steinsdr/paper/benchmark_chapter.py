@@ -62,20 +62,19 @@ def relative_differences(
     >>> round(float(found["difference"]), 6), bool(found["low"] < 10 < found["high"])
     (10.0, True)
     """
-    wide = rows.pivot_table(index=["data", "rep"], columns="method", values="error", sort=False)
-    found = {}
-    for data, part in wide.groupby(level="data", sort=False):
-        rival = rivals if isinstance(rivals, str) else rivals[data]
-        pair = part[[rival, method]].dropna()
-        if len(pair) < 2:
-            continue
-        gaps, base, k = pair[method] - pair[rival], pair[rival].mean(), len(pair)
-        error = gaps.std(ddof=1) * np.sqrt(1 / k + _TEST_PER_TRAIN)
-        center, reach = gaps.mean(), error * t.ppf(0.975, k - 1)
-        ends = (center, center - reach, center + reach)
-        found[data] = (rival, *(100 * x / base for x in ends), k)
-    columns = ["rival", "difference", "low", "high", "splits"]
-    return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("data")
+    against = pd.Series(rivals, pd.Index(rows["data"].unique(), name="data"))
+    mine, base = (
+        rows[rows["method"] == name].set_index(["data", "rep"])["error"]
+        for name in (method, rows["data"].map(against))
+    )
+    pairs = pd.DataFrame({"gap": mine - base, "base": base}).dropna().groupby("data")
+    k, percent = pairs.size(), 100 / pairs["base"].mean()
+    center = pairs["gap"].mean() * percent
+    error = pairs["gap"].std() * np.sqrt(1 / k + _TEST_PER_TRAIN) * percent
+    reach = error * t.ppf(0.975, k - 1)
+    ends = {"difference": center, "low": center - reach, "high": center + reach}
+    found = pd.DataFrame({"rival": against, **ends, "splits": k}, against.index)
+    return found[found["splits"] >= 2].astype({"splits": int})
 
 
 def duels(rows: pd.DataFrame) -> pd.DataFrame:
@@ -111,11 +110,10 @@ def distance_ratios(rows: pd.DataFrame) -> pd.DataFrame:
     0.5
     """
     wide = rows.pivot_table(index=["design", "rep"], columns="method", values="distance")
-    ratios = {}
-    for other in wide.columns.drop("SteinSDR"):
-        means = wide[["SteinSDR", other]].dropna().groupby(level="design").mean()
-        ratios[other] = means["SteinSDR"] / means[other]
-    return pd.DataFrame(ratios)
+    wide = wide[wide["SteinSDR"].notna()]
+    others = wide.drop(columns="SteinSDR")
+    ours = others.mask(others.notna(), wide["SteinSDR"], axis=0)
+    return ours.groupby("design").mean() / others.groupby("design").mean()
 
 
 def goals(rows: pd.DataFrame) -> pd.DataFrame:
