@@ -46,6 +46,17 @@ def test_agreement_outlines_what_differs(paper_cells):
     assert [text.get_text() for text in ax.texts].count("(0.0)") == 1
 
 
+def test_means_of_the_paper_and_ours_differ_off_the_line(paper_cells):
+    some = paper_cells.copy()
+    where = some.index[some["table"] == "table2"][:2]
+    some.loc[where, ["mean", "verdict"]] = [[3.0, "differs"], [4.0, "missing"]]
+    shown = [ax.collections for ax in figures.plot_means(some).axes]
+    assert [len(agrees.get_offsets()) for agrees, _ in shown] == [160, 118, 180]
+    assert all((x == y).all() for x, y in (agrees.get_offsets().T for agrees, _ in shown))
+    (point,) = shown[1][1].get_offsets()
+    np.testing.assert_array_equal(point, [some.loc[where[0], "paper_mean"], 3.0])
+
+
 def test_table_3(paper_cells):
     extras = paper_cells.iloc[:0].assign(measure=pd.Series(dtype=str))
     fig = figures.plot_errors(paper_cells, extras)

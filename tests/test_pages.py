@@ -16,7 +16,6 @@ from conftest import ROOT
 from steinsdr.paper import pages
 from steinsdr.paper.claims import CLAIM_COLUMNS, QUESTIONS
 from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper
-from steinsdr.paper.simulations import TABLE1
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
 
@@ -184,25 +183,6 @@ def test_choices_of_the_errata_are_its_parts():
     parts = [head.lower().replace(" ", "-") for head in heads]
     assert [option["value"] for option in choices.select("option")] == ["", *parts]
     assert choices.form["data-rows"] == ", ".join(f"#{part}" for part in parts)
-
-
-# What was computed.
-
-
-def test_rows_against_the_wanted(tmp_path):
-    content = {"rows": {"SIR": 7, "csOPG-raw": 2}, "failed": 1, "seconds": 7200.0}
-    made = {"versions": {"python": "3", "numpy": "2", "torch": "1"}}
-    machines = [{"processor": name, "cores": 2} for name in "PQ"]
-    content["environments"] = [made | {"machine": machine} for machine in machines]
-    (tmp_path / "table1.manifest.json").write_text(json.dumps(content))
-    (tmp_path / "table2.manifest.json").write_text('{"methods": {}}')  # without totals
-    rows = pages.rows_table(tmp_path)["Table 1"]
-    assert rows["SIR"] == f"7 of {len(TABLE1.cells('paper', {'method': ['SIR']}))}"
-    assert rows["csOPG-raw"] == "2"
-    assert rows["TRE-sup"].startswith("0 of ")
-    (computing,) = pages.computing_table(tmp_path).to_dict("records")
-    assert (computing["rows"], computing["hours on one core"]) == (9, 2.0)
-    assert (computing["processor"], computing["cores"]) == ("P, Q", "2")
 
 
 # Readings of the network's standardization.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 from scipy.stats import friedmanchisquare, studentized_range, t
 
@@ -61,20 +62,19 @@ def relative_differences(
     >>> round(float(found["difference"]), 6), bool(found["low"] < 10 < found["high"])
     (10.0, True)
     """
-    wide = rows.pivot_table(index=["data", "rep"], columns="method", values="error", sort=False)
-    found = {}
-    for data, part in wide.groupby(level="data", sort=False):
-        rival = rivals if isinstance(rivals, str) else rivals[data]
-        pair = part[[rival, method]].dropna()
-        if len(pair) < 2:
-            continue
-        gaps, base, k = pair[method] - pair[rival], pair[rival].mean(), len(pair)
-        error = gaps.std(ddof=1) * np.sqrt(1 / k + _TEST_PER_TRAIN)
-        center, reach = gaps.mean(), error * t.ppf(0.975, k - 1)
-        ends = (center, center - reach, center + reach)
-        found[data] = (rival, *(100 * x / base for x in ends), k)
-    columns = ["rival", "difference", "low", "high", "splits"]
-    return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("data")
+    against = pd.Series(rivals, pd.Index(rows["data"].unique(), name="data"))
+    mine, base = (
+        rows[rows["method"] == name].set_index(["data", "rep"])["error"]
+        for name in (method, rows["data"].map(against))
+    )
+    pairs = pd.DataFrame({"gap": mine - base, "base": base}).dropna().groupby("data")
+    k, percent = pairs.size(), 100 / pairs["base"].mean()
+    center = pairs["gap"].mean() * percent
+    error = pairs["gap"].std() * np.sqrt(1 / k + _TEST_PER_TRAIN) * percent
+    reach = error * t.ppf(0.975, k - 1)
+    ends = {"difference": center, "low": center - reach, "high": center + reach}
+    found = pd.DataFrame({"rival": against, **ends, "splits": k}, against.index)
+    return found[found["splits"] >= 2].astype({"splits": int})
 
 
 def duels(rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,11 +110,10 @@ def distance_ratios(rows: pd.DataFrame) -> pd.DataFrame:
     0.5
     """
     wide = rows.pivot_table(index=["design", "rep"], columns="method", values="distance")
-    ratios = {}
-    for other in wide.columns.drop("SteinSDR"):
-        means = wide[["SteinSDR", other]].dropna().groupby(level="design").mean()
-        ratios[other] = means["SteinSDR"] / means[other]
-    return pd.DataFrame(ratios)
+    wide = wide[wide["SteinSDR"].notna()]
+    others = wide.drop(columns="SteinSDR")
+    ours = others.mask(others.notna(), wide["SteinSDR"], axis=0)
+    return ours.groupby("design").mean() / others.groupby("design").mean()
 
 
 def goals(rows: pd.DataFrame) -> pd.DataFrame:
@@ -198,20 +197,17 @@ def plot_wins(distances: pd.DataFrame, p: int) -> Figure:
     ``distances`` are means of methods (rows) by law and n (columns), p is the number of columns of
     the designs.
     """
-    laws = list(dict.fromkeys(distances.columns.get_level_values("law")))
-    sizes = sorted(set(distances.columns.get_level_values("n")))
-    winners = distances.idxmin().unique()
-    colors = dict(zip(winners, plt.get_cmap("Set2").colors, strict=False))  # type: ignore[attr-defined]
+    closest, least = distances.idxmin(), distances.min()
+    others = distances.mask(distances == least)
+    leads = 100 * (1 - least / others.min())
+    texts = closest + leads.map("\n{:.1f}% closer\nthan ".format) + others.idxmin()
+    codes = pd.Series(pd.factorize(closest)[0], distances.columns)  # colors, in order of appearance
+    laws = distances.columns.unique("law")
+    codes, texts = (cells.unstack("n").loc[laws] for cells in (codes, texts))
     fig, ax = plt.subplots(figsize=(9, 4))
-    for y, law in enumerate(laws[::-1]):
-        for x, n in enumerate(sizes):
-            cell = distances[law, n].dropna().sort_values()
-            ax.add_patch(plt.Rectangle((x, y), 1, 1, color=colors[cell.index[0]], ec="white"))
-            lead = 100 * (1 - cell.iloc[0] / cell.iloc[1])
-            text = f"{cell.index[0]}\n{lead:.1f}% closer\nthan {cell.index[1]}"
-            ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9, color="black")
-    ax.set_xticks(np.arange(len(sizes)) + 0.5, [f"{n / p:g}" for n in sizes])
-    ax.set_yticks(np.arange(len(laws)) + 0.5, [LAWS[law].label for law in laws[::-1]])
-    ax.set(xlim=(0, len(sizes)), ylim=(0, len(laws)), xlabel="labeled rows a column")
-    ax.grid(visible=False)
+    look: dict[str, Any] = {"cmap": "Set2", "vmin": 0, "vmax": 8, "cbar": False, "linewidths": 1}
+    words = {"size": 9, "color": "black"}
+    sns.heatmap(codes, annot=texts, fmt="", annot_kws=words, ax=ax, **look)
+    ax.set(xlabel="labeled rows a column", ylabel="", xticklabels=[f"{n / p:g}" for n in codes])
+    ax.set_yticklabels([LAWS[law].label for law in laws], rotation=0)
     return fig

@@ -101,7 +101,15 @@ class Claim:
         answers = {question: getattr(self, question) for question in QUESTIONS}
         evidence = self.evidence
         if self.count:
-            answers["statement_true"], evidence = _judge_by_our_means(self, stored.ledger)
+            answer, ours = judge_sentence(self, stored.ledger.cells, "mean")
+            by_paper, own = judge_sentence(self, stored.ledger.cells, "paper_mean")
+            if answer != "missing":
+                answers["statement_true"] = answer
+            evidence = (
+                f"It is true in {ours} comparisons of our numbers "
+                f"({stored.ledger.repetitions(self.table)}). In the paper's own numbers it is true "
+                f"in {own}. The answer for these is: {by_paper}."
+            )
         elif judge := JUDGES.get(self.label):
             facts = judge.measure(stored)
             found = judge.rule(facts)
@@ -196,10 +204,7 @@ def judge_sentence(claim: Claim, cells: pd.DataFrame, column: str) -> tuple[str,
     incomplete = means.isna().any(axis=1)
     if incomplete.any():
         return "missing", f"{incomplete.sum()} of {len(means)} cells incomplete"
-    true = {
-        method: _evaluate(claim.count.replace("EACH", method.replace("-", "_")), means)
-        for method in claim.each
-    }
+    true = {method: _evaluate(claim.count, means, method) for method in claim.each}
     answer, told = answer_by_count(np.hstack(list(true.values())), claim.every)
     if len(true) > 1:
         each = (f"{name} {answer_by_count(one, True)[1]}" for name, one in true.items())
@@ -207,51 +212,32 @@ def judge_sentence(claim: Claim, cells: pd.DataFrame, column: str) -> tuple[str,
     return answer, told
 
 
-def _judge_by_our_means(claim: Claim, ledger: Ledger) -> tuple[str, str]:
-    """Judge a sentence by our means; the paper's own count stands beside it."""
-    answer, ours = judge_sentence(claim, ledger.cells, "mean")
-    by_paper, own = judge_sentence(claim, ledger.cells, "paper_mean")
-    behind = ledger.repetitions(claim.table)
-    told = (
-        f"It is true in {ours} comparisons of our numbers ({behind}). In the paper's own numbers "
-        f"it is true in {own}. The answer for these is: {by_paper}."
-    )
-    return "not applicable" if answer == "missing" else answer, told
-
-
 _VOCABULARY = (ast.Expression, ast.Compare, ast.BinOp, ast.Call, ast.keyword, ast.List, ast.Name)
 _VOCABULARY += (ast.Constant, ast.Load, ast.operator, ast.cmpop)
 """What a comparison may consist of: no attributes, subscripts, lambdas or comprehensions."""
 
 
-def _evaluate(count: str, means: pd.DataFrame) -> np.ndarray:
+def _evaluate(count: str, means: pd.DataFrame, each: str) -> np.ndarray:
     """Return the truth of a comparison of ``sentences.toml`` by cell, and by method if of several.
 
-    ``means`` has cells as rows and methods as columns. ``at`` with one value of a key drops the
-    key, so that two such parts are compared cell by cell.
+    ``means`` has cells as rows and methods as columns, of which EACH is ``each``. ``at`` with one
+    value of a key drops the key, so that two such parts are compared cell by cell.
     """
 
     def at(inner: Any, **keys: Any) -> Any:
         for key, wanted in keys.items():
-            several = isinstance(wanted, list)
-            chosen = inner.index.isin(wanted, level=key) if several else None
-            inner = inner[chosen] if several else inner.xs(wanted, level=key)
+            if isinstance(wanted, list):
+                inner = inner[inner.index.isin(wanted, level=key)]
+            else:
+                inner = inner.xs(wanted, level=key)
         return inner
-
-    def outside(inner: Any, **lists: Any) -> Any:
-        return inner.drop(at(inner, **lists).index)
 
     def over_methods(name: str) -> Any:
         return lambda *parts: getattr(pd.concat(parts, axis=1), name)(axis=1)
 
-    names: dict[str, Any] = {
-        "at": at,
-        "outside": outside,
-        "abs": abs,
-        "LIGHT": LIGHT,
-        "HEAVY": HEAVY,
-    }
-    names |= {name: over_methods(name) for name in ("min", "max", "mean")}
+    names: dict[str, Any] = {name: over_methods(name) for name in ("min", "max", "mean")}
+    names |= {"at": at, "outside": lambda inner, **keys: inner.drop(at(inner, **keys).index)}
+    names |= {"abs": abs, "LIGHT": LIGHT, "HEAVY": HEAVY, "EACH": means.get(each)}
     names |= {str(value): value for cell in means.index for value in cell}
     names |= means.index.to_frame().to_dict("series")
     names |= {method.replace("-", "_"): means[method] for method in means}

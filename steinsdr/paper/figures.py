@@ -15,10 +15,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
 from ..plotting import METHOD_COLORS, REFERENCE_COLORS
 from ..simulation import LAWS
-from .ledger import SCANT, readable
+from .ledger import SCANT, readable, title_of
+from .theory.figures import label_log_axis
 
 __all__ = [
     "FAMILY_COLORS",
@@ -27,6 +29,7 @@ __all__ = [
     "plot_bibiplot",
     "plot_distances",
     "plot_errors",
+    "plot_means",
     "plot_overlays",
     "plot_ranks",
 ]
@@ -62,6 +65,36 @@ METHOD_STYLES: dict[str, tuple[str, str]] = {
 _NAMED = ("TRE-sup", "TRE-full", "NN-split", "SIR")
 
 
+# All tables.
+
+
+def plot_means(cells: pd.DataFrame) -> Figure:
+    """Draw our means against the paper's, a panel per table; on the line they are equal.
+
+    Agreeing cells are gray, differing ones are colored diamonds. The panel of Table 3 has ranks and
+    errors, and therefore logarithmic axes. ``cells`` are those of a ledger or of ``ledger.csv``.
+    """
+    fig, axes = plt.subplots(1, 3, figsize=(9, 3.9))
+    looks: dict[str, Any] = {
+        "agrees": {"color": "0.55", "s": 22, "alpha": 0.45},
+        "differs": {"color": "C3", "s": 30, "marker": "D", "alpha": 0.9},
+    }
+    for ax, (table, part) in zip(axes, cells.groupby("table", sort=False), strict=True):
+        ax.set(title=title_of(str(table)), aspect="equal")
+        if table == "table3":
+            ax.set(xscale="log", yscale="log")
+            label_log_axis(ax.xaxis, [0.5, 1, 2, 5, 10])
+            label_log_axis(ax.yaxis, [0.5, 1, 2, 5, 10])
+        ax.axline((1, 1), (2, 2), color="0.2", lw=0.8, zorder=0)
+        for verdict, look in looks.items():
+            shown = part[part["verdict"] == verdict]
+            ax.scatter(shown["paper_mean"], shown["mean"], label=verdict, lw=0, **look)
+    fig.supxlabel("mean in the paper")
+    fig.supylabel("our mean")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    return fig
+
+
 # Tables 1 and 2.
 
 
@@ -76,10 +109,7 @@ def plot_distances(cells: pd.DataFrame, extras: pd.DataFrame, chance: float) -> 
     fig, axes = plt.subplots(2, 2, figsize=(9, 8.4), sharex=True, sharey=True)
     for ax, (law, of_law) in zip(axes.flat, part.groupby("law", sort=False), strict=True):
         ax.axhline(chance, color=REFERENCE_COLORS["chance"], ls=":", lw=1.6, label="chance")
-        for method, line in of_law.groupby("method", sort=False):
-            _draw_method(ax, str(method), line, "n")
-        ridge = others[(others["method"] == "ridge") & (others["law"] == law)].sort_values("n")
-        ax.plot(ridge["n"], ridge["mean"], color=REFERENCE_COLORS["ridge"], lw=2.2, label="ridge")
+        _draw_methods(ax, of_law, others[others["law"] == law], "n", ridge="-")
         ax.set(title=LAWS[str(law)].label, xticks=sorted(set(part["n"].astype(int))))
     fig.supxlabel("labeled observations n")
     fig.supylabel("mean Procrustes distance to the true subspace")
@@ -87,18 +117,28 @@ def plot_distances(cells: pd.DataFrame, extras: pd.DataFrame, chance: float) -> 
     return fig
 
 
-def _draw_method(ax: Axes, method: str, line: pd.DataFrame, axis: str) -> None:
-    """Draw our means, and for named methods the paper's as open markers; others are gray."""
-    named = method in _NAMED
-    style, marker = METHOD_STYLES[method]
-    color = METHOD_COLORS[method] if named else "0.78"
-    x = line[axis].to_numpy(float)
-    look: dict[str, Any] = {"color": color, "ls": style, "lw": 1.9 if named else 1.0}
-    look |= {"label": method if named else "_other", "zorder": 2.5 if named else 1.5}
-    ax.plot(x, line["mean"], marker=marker, markerfacecolor="white", markevery=[], **look)
-    if named:
-        shape: dict[str, Any] = {"marker": marker, "s": 34, "lw": 1.3, "zorder": 3}
-        ax.scatter(x, line["paper_mean"], facecolor="white", edgecolor=color, **shape)
+def _draw_methods(
+    ax: Axes, part: pd.DataFrame, others: pd.DataFrame, axis: str, **references: str
+) -> None:
+    """Draw our means, and for named methods the paper's as open markers; others are gray.
+
+    ``references`` are methods that the paper does not have, and how their lines look.
+    """
+    for method, line in part.groupby("method", sort=False):
+        named = method in _NAMED
+        style, marker = METHOD_STYLES[str(method)]
+        color = METHOD_COLORS[str(method)] if named else "0.78"
+        look: dict[str, Any] = {"color": color, "ls": style, "lw": 1.9 if named else 1.0}
+        look |= {"label": method if named else "_other", "zorder": 2.5 if named else 1.5}
+        look |= {"marker": marker, "markerfacecolor": "white", "markevery": []}  # in the legend
+        ax.plot(line[axis], line["mean"], **look)
+        if named:
+            ring: dict[str, Any] = {"s": 34, "lw": 1.3, "facecolor": "white", "edgecolor": color}
+            ax.scatter(line[axis], line["paper_mean"], marker=marker, zorder=3, **ring)
+    for name, style in references.items():
+        line = others[others["method"] == name].sort_values(axis)
+        look = {"color": REFERENCE_COLORS[name], "ls": style, "lw": 2.2, "label": name}
+        ax.plot(line[axis], line["mean"], **look)
 
 
 def _share_legend(fig: Figure, ax: Axes) -> None:
@@ -176,17 +216,11 @@ def plot_errors(cells: pd.DataFrame, extras: pd.DataFrame) -> Figure:
     ratios = sorted(set(part["train_ratio"]))
     fig, axes = plt.subplots(1, len(ratios), figsize=(9, 5.4), sharey=True)
     for ax, ratio in zip(axes, ratios, strict=True):
-        for method, line in part[part["train_ratio"] == ratio].groupby("method", sort=False):
-            _draw_method(ax, str(method), line, "gamma")
-            above = line["mean"].gt(limit) & line["method"].isin(_NAMED)
-            arrow = {"arrowstyle": "->", "color": METHOD_COLORS[str(method)]}
-            for gamma in line.loc[above, "gamma"]:
-                ax.annotate("", (gamma, limit), (gamma, limit - 0.03), arrowprops=arrow)
-        for name, style in {"ridge": "-", "PCA+network": "--"}.items():
-            line = others[(others["method"] == name) & (others["train_ratio"] == ratio)]
-            line = line.sort_values("gamma")
-            look: dict[str, Any] = {"color": REFERENCE_COLORS[name], "ls": style, "lw": 2.2}
-            ax.plot(line["gamma"], line["mean"], label=name, **look)
+        mine, beside = (frame[frame["train_ratio"] == ratio] for frame in (part, others))
+        _draw_methods(ax, mine, beside, "gamma", ridge="-", **{"PCA+network": "--"})
+        for row in mine[mine["method"].isin(_NAMED) & mine["mean"].gt(limit)].itertuples():
+            arrow = {"arrowstyle": "->", "color": METHOD_COLORS[row.method]}
+            ax.annotate("", (row.gamma, limit), (row.gamma, limit - 0.03), arrowprops=arrow)
         ax.set(title=f"train ratio {ratio:g}", xlabel="labeled share γ")
         ax.set(xticks=sorted(set(part["gamma"])))
     floor = 0.95 * np.nanmin([*part["mean"], *part["paper_mean"], *others["mean"]])
@@ -242,30 +276,20 @@ def _draw_biplot(
     lines = np.corrcoef(shown, values, rowvar=False)[2:, :2]
     ax.add_patch(Circle((0, 0), _RADIUS, fill=False, color="0.6", lw=0.8))
     longest = np.argsort(-np.linalg.norm(lines, axis=1), kind="stable")[:n_names]
-    ends = _RADIUS * lines[longest]
-    for end in ends:
-        ax.plot([0, end[0]], [0, end[1]], color="0.15", lw=0.7)
-    _place_names(ax, ends, [str(values.columns[j]) for j in longest])
+    ends = _RADIUS * pd.DataFrame(lines[longest], values.columns[longest], ["x", "y"])
+    for x, y in ends.to_numpy():
+        ax.plot([0, x], [0, y], color="0.15", lw=0.7)
+    for side, align in {-1: "right", 1: "left"}.items():
+        mine, edge = ends[side * ends["x"] >= 0].sort_values("y"), side * 1.04 * _RADIUS
+        # The names stand at the heights nearest to the ends that keep a line of text apart.
+        steps = 0.1 * _RADIUS * np.arange(len(mine))
+        heights = isotonic_regression(mine["y"] - steps).x + steps if len(mine) else []
+        for name, height in zip(mine.index, heights, strict=True):
+            ax.plot([mine["x"][name], edge], [mine["y"][name], height], color="0.6", lw=0.4)
+            ax.text(edge, height, str(name), fontsize="small", ha=align, va="center")
     ax.set(xlim=(-1.55 * _RADIUS, 1.55 * _RADIUS), ylim=(-1.2 * _RADIUS, 1.25 * _RADIUS))
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-
-
-def _place_names(ax: Axes, ends: NDArray, names: list[str]) -> None:
-    """Write the names outside the circle's lines, left and right, without overlap."""
-    step = 2.4 * _RADIUS / 24  # the height of a small line of text
-    for side in (-1, 1):
-        members = [i for i in range(len(names)) if (ends[i, 0] >= 0) == (side > 0)]
-        members.sort(key=lambda i: ends[i, 1])
-        heights = ends[members, 1].copy()
-        for k in range(1, len(heights)):
-            heights[k] = max(heights[k], heights[k - 1] + step)
-        heights -= max(0.0, heights[-1] - 1.2 * _RADIUS) if len(heights) else 0.0
-        for i, y in zip(members, heights, strict=True):
-            x = side * 1.04 * _RADIUS
-            ax.plot([ends[i, 0], x], [ends[i, 1], y], color="0.6", lw=0.4)
-            align = "left" if side > 0 else "right"
-            ax.text(x, y, names[i], fontsize="small", ha=align, va="center", clip_on=False)
 
 
 def plot_overlays(

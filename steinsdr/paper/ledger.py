@@ -2,14 +2,13 @@
 
 The paper's tables and ours have one long form: the key columns of a table (law and n, law and r,
 or train ratio and gamma), the method, the measure, and mean and sd of a cell. Further functions
-compare the order of the methods, the entries that the paper prints in bold, and methods with each
-other on the data sets or partitions that they share.
+compare methods with each other on the data sets or partitions that they share, those that the
+paper prints in bold among them.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -18,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from ..simulation import LAWS
 from .experiment import Experiment, find_experiment
@@ -41,7 +39,6 @@ __all__ = [
     "load_rows",
     "paired_differences",
     "pooled_differences",
-    "rankings",
     "readable",
     "summarize",
     "title_of",
@@ -50,23 +47,20 @@ __all__ = [
 
 
 class _Layout(NamedTuple):
-    """The file with the paper's figures, the keys of a cell besides the method, and the measures.
+    """The name of a cell, its keys besides the method, and the measures."""
 
-    Each measure has half a unit of its last printed digit.
-    """
-
-    file: str
+    cell: str
     keys: tuple[str, ...]
-    measures: Mapping[str, float]
+    measures: tuple[str, ...]
 
 
 LAYOUTS = {
-    "table1": _Layout("table1_subspace_distance.csv", ("law", "n"), {"distance": 5e-5}),
-    "table2": _Layout("table2_rank_error.csv", ("law", "r"), {"error": 5e-3}),
+    "table1": _Layout("{law} n={n}", ("law", "n"), ("distance",)),
+    "table2": _Layout("{law} r={r}", ("law", "r"), ("error",)),
     "table3": _Layout(
-        "table3_patchseq.csv",
+        "train_ratio={train_ratio} gamma={gamma} {measure}",
         ("train_ratio", "gamma"),
-        {"rank": 5e-3, "mse_rhat": 5e-5, "mse_r10": 5e-5},
+        ("rank", "mse_rhat", "mse_r10"),
     ),
 }
 
@@ -99,36 +93,13 @@ def summarize(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def load_paper(table: str, folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return the paper's figures: keys, method, measure, mean, sd, bold, failure_rate."""
-    layout = LAYOUTS[table]
-    paper = pd.read_csv(Path(folder) / layout.file).rename(columns={"n_labeled": "n"})
-    if "distribution" in paper:
-        paper["law"] = paper["distribution"].map({law.label: name for name, law in LAWS.items()})
-    if table == "table3":
-        paper = pd.concat(
-            [
-                paper.assign(measure=m, mean=paper[f"{m}_mean"], sd=paper[f"{m}_sd"])
-                for m in layout.measures
-            ],
-            ignore_index=True,
-        ).assign(bold=False, failure_rate=0.0)
-        _add_what_the_text_says(paper)
-    else:
-        (measure,) = layout.measures
-        paper = pd.DataFrame({"failure_rate": 0.0, **paper, "measure": measure})
-    columns = [*layout.keys, "method", "measure", "mean", "sd", "bold", "failure_rate"]
-    return paper[columns].astype({"bold": bool})
+    """Return the paper's figures: keys, method, measure, mean, sd, bold, failure_rate.
 
-
-def _add_what_the_text_says(table3: pd.DataFrame) -> None:
-    """Add what Section 5 says of its table in words: which entries are bold, which fits failed."""
-    chosen = table3["measure"] == "mse_rhat"
-    least = table3[chosen].groupby(["train_ratio", "gamma"])["mean"].transform("min")
-    table3.loc[chosen, "bold"] = table3.loc[chosen, "mean"] == least
-    for train_ratio, success in {0.6: 0.74, 0.8: 0.84}.items():  # share of runs without NaN
-        failing = (table3["train_ratio"] == train_ratio) & (table3["gamma"] == 0.1)
-        failing &= table3["method"].isin(["csOPG", "KSIR"])
-        table3.loc[failing, "failure_rate"] = 1.0 - success
+    In Table 3 bold entries and failures are what Section 5 says in words: the smallest error of a
+    column at the selected rank, and the share of failed runs of csOPG and KSIR at the smallest
+    gamma.
+    """
+    return pd.read_csv(Path(folder) / f"{table}.csv").astype({"bold": bool})
 
 
 LEDGER_COLUMNS = ["table", "cell", "method", "paper_mean", "paper_sd", "mean", "sd", "reps"]
@@ -150,15 +121,13 @@ def compare_means(
     paper_mean: float,
     paper_sd: float,
     paper_reps: float = PAPER_REPETITIONS,
-    rounding: float = 0.0,
 ) -> tuple[float, str]:
     """Return z and the verdict on two means.
 
     z is the difference over its standard error; fewer than 30 repetitions of ours estimate their
     own spread badly, and the paper's stands in for it if it is larger. The verdict is "agrees" if
     abs(z) <= 3 or the means are within 2% of the paper's, else "differs"; "missing" below two
-    repetitions. Without any variation z is 0 for equal means (to the ``rounding`` of print) and
-    infinite for others.
+    repetitions. Without any variation z is 0 for equal means and infinite for others.
 
     Examples
     --------
@@ -172,10 +141,8 @@ def compare_means(
     difference = mean - paper_mean
     spread = sd if reps >= FEW else max(sd, paper_sd)
     error = np.sqrt(spread**2 / reps + paper_sd**2 / max(paper_reps, 1.0))
-    if error == 0:
-        z = 0.0 if abs(difference) <= rounding else float(np.copysign(np.inf, difference))
-    else:
-        z = float(difference / error)
+    with np.errstate(divide="ignore"):
+        z = float(np.divide(difference, error)) if difference else 0.0
     agrees = abs(z) <= Z_LIMIT or abs(difference) <= RELATIVE_LIMIT * abs(paper_mean)
     return z, "agrees" if agrees else "differs"
 
@@ -207,24 +174,16 @@ class Ledger:
             experiment = find_experiment(table)
             keys = [*layout.keys, "method", "measure"]
             rows[table] = load_rows(experiment, results)
-            ours = summarize(experiment, rows[table])
-            theirs = load_paper(table, paper)
-            merged = theirs.merge(ours, on=keys, how="left", suffixes=("_paper", ""))
-            merged["table"] = table
-            names = merged[list(layout.keys)].astype(str)
-            for key in set(layout.keys) - {"law"}:
-                names[key] = f"{key}=" + names[key]
-            if len(layout.measures) > 1:
-                names["measure"] = merged["measure"]
-            merged["cell"] = names.agg(" ".join, axis=1)
-            merged = merged.rename(columns={"mean_paper": "paper_mean", "sd_paper": "paper_sd"})
-            merged["reps"] = merged["reps"].fillna(0).astype(int)
-            merged[["mean", "sd"]] = merged[["mean", "sd"]].astype(float)
-            parts.append(_with_verdicts(merged, table))
-            listed = ours["method"].isin(PAPER_METHODS)
-            if "law" in ours:
-                listed &= ours["law"].isin(theirs["law"])
-            extras.append(ours[~listed].assign(table=table))
+            ours = summarize(experiment, rows[table]).assign(table=table)
+            theirs = load_paper(table, paper).assign(table=table)
+            names = theirs.to_dict("records")
+            theirs["cell"] = [layout.cell.format(**name) for name in names]
+            printed = {name: f"paper_{name}" for name in ("mean", "sd", "failure_rate")}
+            merged = theirs.rename(columns=printed).merge(ours, "left", ["table", *keys])
+            types = {"mean": float, "sd": float, "reps": int}
+            parts.append(_with_verdicts(merged.fillna({"reps": 0}).astype(types)))
+            ours_at, theirs_at = map(pd.MultiIndex.from_frame, (ours[keys], theirs[keys]))
+            extras.append(ours[~ours_at.isin(theirs_at)])
         whole, others = (pd.concat(frames, ignore_index=True) for frames in (parts, extras))
         return cls(whole, others, rows)
 
@@ -240,14 +199,13 @@ class Ledger:
         """
         columns = ["table", "cell", "method", "paper_mean", "mean", "reps", "z"]
         differing = self.cells.loc[self.cells["verdict"] == "differs", columns]
-        known = sorted(notes.itertuples(), key=lambda note: -len(note.cell))
-        found = []
-        for row in differing.itertuples():
-            few = f"only {row.reps} repetitions so far" if row.reps < FEW else ""
-            name = (row.table, row.method)
-            mine = (note for note in known if (note.table, note.method) == name)
-            found.append(next((n.note for n in mine if fnmatchcase(row.cell, n.cell)), few))
-        return differing.assign(note=found).reset_index(drop=True)
+        few = [f"only {n} repetitions so far" if n < FEW else "" for n in differing["reps"]]
+        differing = differing.assign(note=few).reset_index(drop=True)
+        for one in notes.sort_values("cell", key=lambda cell: cell.str.len()).itertuples():
+            fits = differing["cell"].map(lambda cell, one=one: fnmatchcase(cell, one.cell))
+            fits &= (differing["table"] == one.table) & (differing["method"] == one.method)
+            differing.loc[fits, "note"] = one.note
+        return differing
 
     def reading(self, table: str, ending: str) -> pd.DataFrame:
         """Judge methods whose names have an ending: "SIR-literal" beside the paper's SIR.
@@ -259,8 +217,8 @@ class Ledger:
         others = others[others["method"].str.endswith(ending)]
         others = others.assign(method=others["method"].str.removesuffix(ending))
         printed = self.cells[self.cells["table"] == table]
-        printed = printed[[*keys, "paper_mean", "paper_sd", "failure_rate_paper"]]
-        return _with_verdicts(others.merge(printed, on=keys), table)
+        printed = printed[[*keys, "paper_mean", "paper_sd", "paper_failure_rate"]]
+        return _with_verdicts(others.merge(printed, on=keys))
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``ledger.csv`` and return its path."""
@@ -279,12 +237,11 @@ class Ledger:
         return f"{reps.min()} to {reps.max()} {noun}, by method"
 
 
-def _with_verdicts(merged: pd.DataFrame, table: str) -> pd.DataFrame:
+def _with_verdicts(merged: pd.DataFrame) -> pd.DataFrame:
     """Add z and verdict to figures that stand beside the paper's."""
     figures = merged[["mean", "sd", "reps", "paper_mean", "paper_sd"]].to_numpy(float)
-    repetitions = PAPER_REPETITIONS * (1.0 - merged["failure_rate_paper"])
-    rounding = merged["measure"].map(LAYOUTS[table].measures)
-    judged = map(compare_means, *figures.T, repetitions, rounding)
+    repetitions = PAPER_REPETITIONS * (1.0 - merged["paper_failure_rate"])
+    judged = map(compare_means, *figures.T, repetitions)
     return merged.assign(**pd.DataFrame(judged, merged.index, ["z", "verdict"]))
 
 
@@ -297,7 +254,8 @@ MEASURES = {
 }
 """What the tables print, in words."""
 
-_WORDS = MEASURES | {name: law.label + "," for name, law in LAWS.items()}
+_WORDS = MEASURES | {name: law.label for name, law in LAWS.items()}
+_WORDS |= {"n": "n =", "r": "r =", "train_ratio": "train ratio", "gamma": "γ ="}
 
 
 def readable(cell: str) -> str:
@@ -308,10 +266,8 @@ def readable(cell: str) -> str:
     >>> readable("ar1 n=50"), readable("train_ratio=0.6 gamma=0.1 mse_r10")
     ('AR(1) Gaussian, n = 50', 'train ratio 0.6, γ = 0.1, MSE at rank 10')
     """
-    words = [_WORDS.get(word, word) for word in cell.split()]
-    text = " ".join(words).replace("train_ratio=", "train ratio ").replace(" gamma=", ", γ = ")
-    text = re.sub(r"\b([nr])=", r"\1 = ", text)
-    return re.sub(r"(γ = \S+) ", r"\1, ", text)
+    parts = (part.split("=") for part in cell.split())
+    return ", ".join(" ".join([_WORDS.get(name, name), *value]) for name, *value in parts)
 
 
 def title_of(table: str) -> str:
@@ -326,7 +282,7 @@ def title_of(table: str) -> str:
 
 
 def verdict_counts(cells: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts: one row per method and one for all, a column per table and verdict.
+    """Count the verdicts: one row per method and one for all, a column per table and verdict there.
 
     ``cells`` are those of a :class:`Ledger`, or the file ``ledger.csv``.
 
@@ -335,13 +291,12 @@ def verdict_counts(cells: pd.DataFrame) -> pd.DataFrame:
     >>> cells = pd.DataFrame(
     ...     {"table": ["table1"] * 2, "method": ["SIR", "MLP"], "verdict": ["agrees", "missing"]}
     ... )
-    >>> verdict_counts(cells)["Table 1"].loc["all"].tolist()
-    [1, 0, 1]
+    >>> verdict_counts(cells)["Table 1"].loc["all"].to_dict()
+    {'agrees': 1, 'missing': 1}
     """
     tables = cells["table"].map(title_of)
-    columns = pd.MultiIndex.from_product([tables.unique(), ["agrees", "differs", "missing"]])
     counts = pd.crosstab(cells["method"], [tables, cells["verdict"]])
-    counts = counts.reindex(index=cells["method"].unique(), columns=columns, fill_value=0)
+    counts = counts.loc[cells["method"].unique()]
     counts.loc["all"] = counts.sum()
     return counts.rename_axis(None)
 
@@ -382,7 +337,8 @@ def paired_differences(
     >>> found["difference"].tolist(), found["error"].tolist()
     ([0.0, 0.5], [0.0, 0.0])
     """
-    _check_reference(rows, reference)
+    if reference not in set(rows["method"]):
+        raise ValueError(f"reference is {reference!r}; expected one of {sorted(set(rows.method))}.")
     keys = [*columns, "rep"]
     base = rows[rows["method"] == reference].set_index(keys)[measure]
     joined = rows.join(base.rename("base"), on=keys)
@@ -416,53 +372,14 @@ def pooled_differences(
     >>> bool(np.isclose(row["corrected"], 2 * row["error"]))  # 1/4 + 3/4 for 1/4
     True
     """
-    _check_reference(rows, reference)
-    keys = [*LAYOUTS["table3"].keys, "rep"]
-    wide = rows.pivot_table(index=keys, columns="method", values=measure)
-    differences = wide.sub(wide[reference], axis=0)
-    n_columns = len(wide.index.droplevel("rep").unique())
-    counts = differences.groupby("rep").count()
-    means = differences.groupby("rep").mean().where(counts == n_columns)
-    spread = means.std(ddof=1)
-    table = pd.DataFrame(
-        {
-            "difference": means.mean(),
-            "error": spread / np.sqrt(means.count()),
-            "corrected": spread * np.sqrt(1.0 / means.count().clip(lower=1) + test_per_train),
-            "partitions": means.count(),
-        }
-    )
-    return table[table["partitions"] > 0].rename_axis("method").sort_values("difference")
-
-
-def _check_reference(rows: pd.DataFrame, reference: str) -> None:
-    if reference not in set(rows["method"]):
-        raise ValueError(f"reference is {reference!r}; expected one of {sorted(set(rows.method))}.")
-
-
-def rankings(ledger: Ledger) -> pd.DataFrame:
-    """Return how far the order of the methods is the paper's, cell by cell.
-
-    Columns: ``tau`` (Kendall's rank correlation of the means), ``best_paper`` and
-    ``best`` (methods with the least mean), ``same_best``, ``methods`` (how many
-    are there). Cells with fewer than two methods are left out, and so are the selected ranks
-    of Table 3, of which none is better than another.
-    """
-    records = []
-    ranked = ledger.cells[ledger.cells["measure"] != "rank"]
-    for (table, cell), part in ranked.groupby(["table", "cell"], sort=False):
-        part = part[part.verdict != "missing"]
-        if len(part) < 2:
-            continue
-        tau = kendalltau(part["paper_mean"], part["mean"]).statistic
-        best_paper, best = (
-            tuple(part["method"][part[column] == part[column].min()])
-            for column in ("paper_mean", "mean")
-        )
-        same = bool(set(best_paper) & set(best))
-        records.append((table, cell, tau, "|".join(best_paper), "|".join(best), same, len(part)))
-    columns = ["table", "cell", "tau", "best_paper", "best", "same_best", "methods"]
-    return pd.DataFrame(records, columns=columns)
+    columns = list(LAYOUTS["table3"].keys)
+    counted = rows.dropna(subset=measure)
+    means = counted.groupby(["method", "rep"])[measure].agg(["mean", "count"]).reset_index()
+    whole = means[means["count"] == len(counted[columns].drop_duplicates())]
+    found = paired_differences(whole, reference, measure="mean", columns=[]).set_index("method")
+    corrected = found["error"] * np.sqrt(1.0 + test_per_train * found["pairs"])
+    found.insert(2, "corrected", corrected)
+    return found.rename(columns={"pairs": "partitions"}).sort_values("difference")
 
 
 def bold_entries(ledger: Ledger) -> pd.DataFrame:
@@ -482,11 +399,10 @@ def bold_entries(ledger: Ledger) -> pd.DataFrame:
     for row in ledger.cells[ledger.cells["bold"]].itertuples():
         outcome = ("missing", "", np.nan, np.nan, 0)
         if row.verdict != "missing":
-            columns = LAYOUTS[row.table].keys
+            columns = list(LAYOUTS[row.table].keys)
             rows = ledger.rows[row.table]
-            for column in columns:
-                rows = rows[rows[column] == getattr(row, column)]
-            rows = rows[rows["method"].isin(PAPER_METHODS)]
+            here = (rows[columns] == [getattr(row, key) for key in columns]).all(axis=1)
+            rows = rows[here & rows["method"].isin(PAPER_METHODS)]
             found = paired_differences(rows, row.method, measure=row.measure, columns=columns)
             found = found[(found["difference"] < 0) & (found["pairs"] >= 2)]
             outcome = ("best", "", np.nan, np.nan, row.reps)

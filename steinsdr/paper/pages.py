@@ -1,4 +1,4 @@
-r"""Tables and figures of the book's pages: ledger, claims, computing, readings of the network.
+r"""Tables and figures of the book's pages: ledger, claims, readings of the network.
 
 Tables come as HTML or as frames that a page shows. Formulas in statements stand between ``\(`` and
 ``\)`` and are set by the page.
@@ -7,7 +7,6 @@ Tables come as HTML or as frames that a page shows. Formulas in statements stand
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -23,9 +22,7 @@ from markupsafe import Markup
 
 from ..simulation import LAWS
 from .claims import ANSWERS, NN, load_claims
-from .experiment import EXPERIMENTS, find_experiment
 from .ledger import LAYOUTS, MEASURES, SCANT, Ledger, readable, title_of
-from .provenance import Manifest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +32,6 @@ __all__ = [
     "MARKS",
     "READINGS",
     "claims_html",
-    "computing_table",
     "differences_html",
     "entry_id",
     "frame_html",
@@ -45,7 +41,6 @@ __all__ = [
     "printed_html",
     "readings_table",
     "repetition_counts",
-    "rows_table",
     "sentences_html",
 ]
 
@@ -61,25 +56,24 @@ def _macros() -> Any:
     """Return the macros of ``pages.html.j2``."""
     options: dict[str, Any] = {"trim_blocks": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(autoescape=True, **options)
-    environment.filters |= {"formulas": _formulas, "z": _z}
-    environment.filters |= {"entry": entry_id, "readable": readable}
+    environment.filters |= {"formulas": _formulas, "readable": readable, "title": title_of, "z": _z}
     text = files(__package__).joinpath("pages.html.j2").read_text(encoding="utf-8")
-    known = {"marks": MARKS, "entry_id": entry_id}
+    known = {"marks": MARKS, "entry_id": entry_id, "asked": ASKED, "answers": ANSWERS}
     return environment.from_string(text, known).module
 
 
-def frame_html(frame: pd.DataFrame, summary: str = "") -> str:
-    """Return a frame as an HTML table: no index, three decimals, text in full.
+def frame_html(frame: pd.DataFrame, summary: str) -> str:
+    """Return a frame as an HTML table, folded under a summary and the number of rows.
 
-    A column ``table`` shows the paper's names; underscores in the heads become spaces. With a
-    ``summary`` the table is folded under it and the number of rows.
+    It has no index, three decimals and texts in full. A column ``table`` shows the paper's names,
+    and underscores in the heads become spaces.
     """
     if "table" in frame:  # a name does not break over two lines
         frame = frame.assign(table=[title_of(t).replace(" ", "\u00a0") for t in frame["table"]])
     frame = frame.rename(columns=lambda name: str(name).replace("_", " ")).rename_axis(columns=None)
     with pd.option_context("display.max_colwidth", None):
         html = frame.to_html(border=0, index=False, float_format="{:.3f}".format, na_rep="")
-    return str(_macros().folded(Markup(html), f"{summary} ({len(frame)})")) if summary else html
+    return str(_macros().folded(Markup(html), f"{summary} ({len(frame)})"))
 
 
 # The ledger.
@@ -143,36 +137,34 @@ def ledger_entries(ledger: Ledger, notes: pd.DataFrame) -> dict[str, list[dict[s
     ``command`` recomputes one of them when its number is added.
     """
     name = ["table", "cell", "method"]
-    causes = ledger.differences(notes).set_index(name)["note"].to_dict()
-    entries: dict[str, list[dict[str, Any]]] = {table: [] for table in LAYOUTS}
-    rows = {
-        table: ledger.rows[table].set_index([*layout.keys, "method", "rep"]).sort_index()
-        for table, layout in LAYOUTS.items()
-    }
-    for row in ledger.cells.to_dict("records"):
-        keys = {key: row[key] for key in LAYOUTS[row["table"]].keys}
-        where = {k: int(v) if k in ("n", "r") else v for k, v in keys.items()}
-        options = (f"--{key.replace('_', '-')} {value}" for key, value in where.items())
-        values = pd.Series(dtype=float)
-        if row["reps"]:
-            values = rows[row["table"]][row["measure"]].loc[(*where.values(), row["method"])]
-        in_order = values.reindex(range(max(values.index, default=-1) + 1))
-        entries[row["table"]].append(
-            {
-                "id": entry_id(*(row[key] for key in name)),
-                "column": readable(" ".join(row["cell"].split()[: len(where)])),
-                "method": row["method"],
-                "measure": MEASURES[row["measure"]],
-                "paper": [row["paper_mean"], row["paper_sd"]],
-                "z": _z(row["z"]),
-                "verdict": row["verdict"],
-                "cause": causes.get(tuple(row[key] for key in name), ""),
-                "command": " ".join(
-                    ["steinsdr replay", row["table"], *options, "--method", row["method"], "--rep"]
-                ),
-                "values": [None if np.isnan(v) else round(float(v), 4) for v in in_order],
-            }
-        )
+    causes = ledger.differences(notes).set_index(name)["note"]
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for table, layout in LAYOUTS.items():
+        keys = [*layout.keys, "method"]
+        stored = dict(iter(ledger.rows[table].set_index("rep").groupby(keys)))
+        cells = ledger.cells[ledger.cells["table"] == table]
+        whole = [key for key in keys if key in ("n", "r")]
+        entries[table] = []
+        for row in cells.astype(dict.fromkeys(whole, int)).to_dict("records"):
+            values = pd.Series(dtype=float)
+            if row["reps"]:
+                values = stored[tuple(row[key] for key in keys)][row["measure"]]
+            in_order = values.reindex(range(max(values.index, default=-1) + 1))
+            options = (f"--{key.replace('_', '-')} {row[key]}" for key in keys)
+            entries[table].append(
+                {
+                    "id": entry_id(*(row[key] for key in name)),
+                    "column": readable(" ".join(row["cell"].split()[: len(layout.keys)])),
+                    "method": row["method"],
+                    "measure": MEASURES[row["measure"]],
+                    "paper": [row["paper_mean"], row["paper_sd"]],
+                    "z": _z(row["z"]),
+                    "verdict": row["verdict"],
+                    "cause": causes.get(tuple(row[key] for key in name), ""),
+                    "command": " ".join(["steinsdr replay", table, *options, "--rep"]),
+                    "values": [None if np.isnan(v) else round(float(v), 4) for v in in_order],
+                }
+            )
     return entries
 
 
@@ -181,19 +173,7 @@ def differences_html(differences: pd.DataFrame) -> str:
     if differences.empty:
         return "<p>None.</p>"
     groups = differences.groupby(["table", "method", "note"], sort=False)
-    return str(_macros().differences(groups, title_of))
-
-
-_MEASURED = {
-    "table1": "Mean Procrustes distance to the true subspace (standard deviation over data sets).",
-    "table2": "Mean absolute error of the selected dimension (standard deviation over data sets).",
-    "table3": "Mean selected rank, and mean squared test error at that rank and at rank 10, in "
-    "units of a property's variance.",
-}
-_KEY = (
-    "Smaller errors are better. Bold: the best of a column in the paper. ✓: ours agrees with the "
-    "paper's; ✗: it differs. An entry of ours leads to its line in the ledger."
-)
+    return str(_macros().differences(groups))
 
 
 def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
@@ -208,19 +188,18 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
     part = whole[whole[key] == value]
     if part.empty:
         raise ValueError(f"{key} is {value!r}; expected one of {sorted(set(whole[key]))}.")
-    (axis,) = set(LAYOUTS[table].keys) - {key}
-    order = {measure: k for k, measure in enumerate(LAYOUTS[table].measures)}
-    part = part.assign(scant=part["reps"] < SCANT, order=part["measure"].map(order))
-    part = part.sort_values([axis, "order"], kind="stable")
+    layout = LAYOUTS[table]
+    (axis,) = set(layout.keys) - {key}
+    measures = pd.Categorical(part["measure"], list(layout.measures))
+    part = part.assign(scant=part["reps"] < SCANT, measure=measures)
+    part = part.sort_values([axis, "measure"])
     rows = []
-    for method in whole["method"].unique():
-        mine = part[part["method"] == method]
+    for method, mine in part.groupby("method", sort=False):
         ends = sorted({mine["reps"].min(), mine["reps"].max()})
         rows.append((method, list(mine.itertuples()), "–".join(map(str, ends))))
     heads = [f"{'γ' if axis == 'gamma' else axis} = {at:g}" for at in part[axis].unique()]
     where = LAWS[value].label + " predictors" if key == "law" else f"train ratio {value:g}"
-    caption = f"{title_of(table)}, {where}. {_MEASURED[table]} {_KEY}"
-    return str(_macros().printed(rows, heads, table == "table3", caption))
+    return str(_macros().printed(rows, heads, table, where))
 
 
 # The claims.
@@ -229,12 +208,13 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
 def _chapter_title(page: str) -> str:
     """Return the title of a notebook or a page, or the file's name where there is none."""
     path = Path(__file__).parents[2] / page
+    text = ""
     if (notebook := path.with_suffix(".ipynb")).is_file():
-        first = json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]
-        return "".join(first["source"]).partition("\n")[0].removeprefix("# ").strip()
-    if (written := path.with_suffix(".md")).is_file():
-        return re.findall(r"^# (.*)", written.read_text(encoding="utf-8"), flags=re.M)[0]
-    return path.name
+        text = "".join(json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]["source"])
+    elif (written := path.with_suffix(".md")).is_file():
+        text = written.read_text(encoding="utf-8")
+    title = re.search(r"^# (.*)", text, flags=re.M)
+    return title[1] if title else path.name
 
 
 ASKED = {
@@ -249,35 +229,23 @@ ASKED = {
 def claims_html(table: pd.DataFrame, *kinds: str) -> str:
     """Return claims of some kinds as an HTML table: the paper's words, four answers, and ours.
 
-    ``table`` is that of ``claims.csv``; the order is that of the paper's numbers. Without kinds,
-    the choices for the rows of all such tables of a page are returned; ``filter.js`` makes them
-    work.
+    ``table`` is that of ``claims.csv``. The order is that of the kinds, of the paper's numbers and
+    of the file. Without kinds, the choices for the rows of all such tables of a page are returned;
+    ``filter.js`` makes them work.
     """
     if not kinds:
-        return str(_macros().claim_filters(ASKED, ANSWERS))
+        return str(_macros().claim_filters())
     if unknown := set(kinds) - set(table["kind"]):
         raise ValueError(
             f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
         )
-    names = {claim.label: claim.name for claim in load_claims()}
-    rows = table[table["kind"].isin(kinds)].fillna("").to_dict("records")
-    if kinds != ("sentence",):
-        rows.sort(key=lambda row: _paper_order(names.get(row["label"], ""), row["place"]))
-    return str(_macros().claims(rows, names, ASKED, _chapter_title))
-
-
-def _paper_order(name: str, place: str) -> tuple[Any, ...]:
-    """Return what sorts statements of one kind as the paper prints them, its numbers before all.
-
-    Examples
-    --------
-    >>> sorted(["Lemma 10", "Lemma 2"], key=lambda name: _paper_order(name, "Appendix A"))
-    ['Lemma 2', 'Lemma 10']
-    """
-    number = re.fullmatch(r"(\D+) (\d+)(, .*)?", name)
-    if number and number[1] != "Section":
-        return (0, number[1] == "Limitation", int(number[2]))
-    return (1, place.startswith("Appendix"), place != "Abstract", place)
+    rows = table[table["kind"].isin(kinds)].fillna("")
+    known = {claim.label: claim.name for claim in load_claims()}
+    names = rows["label"].map(known).fillna(rows["label"])
+    numbers = names.str.extract(r"^(?!Section)[A-Z][a-z]+ (\d+)", expand=False).astype(float)
+    order = {"kind": pd.Categorical(rows["kind"], kinds), "number": numbers}
+    rows = rows.assign(name=names, **order).sort_values(list(order), kind="stable")
+    return str(_macros().claims(rows.to_dict("records"), _chapter_title))
 
 
 def sentences_html(sentences: pd.DataFrame) -> str:
@@ -291,57 +259,6 @@ def sentences_html(sentences: pd.DataFrame) -> str:
     """
     table = _macros().sentences(sentences.itertuples())
     return str(_macros().folded(table, f"Every sentence, with its verdicts ({len(sentences)})"))
-
-
-# What was computed, on what and for how long.
-
-
-def _manifests(folder: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """Return the manifests with totals, which are written when a run ends, by experiment."""
-    contents = {name: Manifest(find_experiment(name), folder).load() for name in EXPERIMENTS}
-    return {name: content for name, content in contents.items() if "rows" in content}
-
-
-def rows_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return stored rows by method and table, as "stored of wanted by the paper's profile".
-
-    A variant that the paper does not have shows the stored rows alone. The theory studies, which
-    have no methods, are left out.
-    """
-    columns = {}
-    for name, manifest in _manifests(folder).items():
-        experiment, stored = find_experiment(name), manifest["rows"]
-        if experiment.by == "method":
-            told = {
-                method: f"{stored.get(method, 0)} of "
-                f"{len(experiment.cells('paper', {'method': [method]}))}"
-                for method in experiment.axes["method"]
-            }
-            others = {method: str(stored[method]) for method in stored if method not in told}
-            columns[title_of(name)] = told | others
-    return pd.DataFrame(columns).fillna("")
-
-
-def computing_table(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return one row per experiment: rows, failures, hours of one core, machines and versions."""
-    kinds = {
-        "processor": ("machine", "processor"),
-        "cores": ("machine", "cores"),
-        "Python": ("versions", "python"),
-        "NumPy": ("versions", "numpy"),
-        "PyTorch": ("versions", "torch"),
-    }
-    records = {}
-    for name, manifest in _manifests(folder).items():
-        records[title_of(name)] = {
-            "rows": sum(manifest["rows"].values()),
-            "failed": manifest["failed"],
-            "hours on one core": round(manifest["seconds"] / 3600, 1),
-        } | {  # several of a kind where it changed between runs
-            head: ", ".join(dict.fromkeys(str(one[part][key]) for one in manifest["environments"]))
-            for head, (part, key) in kinds.items()
-        }
-    return pd.DataFrame.from_dict(records, orient="index")
 
 
 # Readings of the network's standardization. The appendix says that inputs are standardized and that
@@ -368,8 +285,10 @@ def readings_table(ledger: Ledger) -> pd.DataFrame:
         for reading, ending in READINGS.items()
     )[columns]
     found = found[found["method"].isin(NN) & (found["verdict"] != "missing")]
-    order = found["method"].map(["NN-sup", "NN-split", "NN-full"].index)
-    return found.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
+    order = ["NN-sup", "NN-split", "NN-full"]
+    return found.sort_values(
+        "method", key=lambda m: m.map(order.index), kind="stable", ignore_index=True
+    )
 
 
 def plot_readings(readings: pd.DataFrame, laws: Sequence[str]) -> Figure:

@@ -344,11 +344,13 @@ class Chapter:
         """Display a stored picture; there is no figure to return."""
         from IPython.display import Image, display
 
-        path = Path(self.figures) / f"patchseq_{name}.png"
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} is missing; steinsdr patchseq draws it.")
-        display(Image(filename=str(path), alt="stored picture"))
+        if not self._path(name).is_file():
+            raise FileNotFoundError(f"{self._path(name)} is missing; steinsdr patchseq draws it.")
+        display(Image(filename=str(self._path(name)), alt="stored picture"))
         return None
+
+    def _path(self, name: str) -> Path:
+        return Path(self.figures) / f"patchseq_{name}.png"
 
     def store_pictures(self) -> list[Path]:
         """Draw the pictures from the data and write them where the fallback finds them."""
@@ -356,10 +358,8 @@ class Chapter:
             raise ValueError(f"the Patch-seq data are needed here: {self.reason}")
         drawn = {"bibiplot_12": self.bibiplot(1, 2), "bibiplot_13": self.bibiplot(1, 3)}
         drawn["overlays"] = self.overlays()
-        folder = Path(self.figures)
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = {name: folder / f"patchseq_{name}.png" for name in drawn}
+        Path(self.figures).mkdir(parents=True, exist_ok=True)
         for name, figure in drawn.items():
             assert figure is not None
-            figure.savefig(paths[name], dpi=110, metadata={"Software": None})
-        return list(paths.values())
+            figure.savefig(self._path(name), dpi=110, metadata={"Software": None})
+        return list(map(self._path, drawn))
