@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["main"]
-
 _EPILOG = """\
 "steinsdr COMMAND --help" shows the options of a command and an example. All commands but fit work
 in a checkout of the project. Exit codes: 0 if all is well; 1 if a row is not the same or a notebook

@@ -20,46 +20,6 @@ from scipy.linalg import LinAlgError, cho_factor
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import _get_feature_names, check_array, validate_data
 
-__all__ = [
-    "InstanceWith",
-    "SequenceOf",
-    "check_boolean",
-    "check_choice",
-    "check_definite",
-    "check_divisor",
-    "check_generator",
-    "check_groups",
-    "check_integer",
-    "check_limit",
-    "check_matrix",
-    "check_names",
-    "check_nonnegative",
-    "check_not_constant",
-    "check_number_parameters",
-    "check_numbers",
-    "check_numeric_columns",
-    "check_parameters",
-    "check_path",
-    "check_plain_number",
-    "check_points",
-    "check_positive",
-    "check_products",
-    "check_responses",
-    "check_result",
-    "check_same_rows",
-    "check_shape",
-    "check_share",
-    "check_single_precision",
-    "check_spread",
-    "check_weights",
-    "is_dask",
-    "listed",
-    "mean_and_scale",
-    "needs_extra",
-    "split_labeled",
-    "varying_columns",
-]
-
 
 @contextmanager
 def needs_extra(extra: str, user: str) -> Iterator[None]:

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from ._base import check_matrix, is_dask, needs_extra, split_labeled
 
-__all__ = ["add_up", "block_rows", "labeled_rows"]
-
 
 def block_rows(X: Any, y: Any) -> tuple[Any, Any]:
     """Return X (n, p) and y (n, q) as Dask arrays with equal blocks of whole rows.

@@ -48,8 +48,6 @@ from .rank import AdaptiveRank, DirectionTransformer, RankRule, SequentialRank
 from .scores import DenoisingScore, ScoreEstimator, TikhonovScore
 from .subspace import heavy_tails, learn_coordinates
 
-__all__ = ["SteinSDR", "summary"]
-
 CONFIGS = ("sup", "split", "full")
 _PAPER: dict[str, Any] = {
     "augment": None,

@@ -25,8 +25,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CurlFreeIMQ", "median_distance"]
-
 _MEDIAN_ROWS = 8192
 _TILE_ENTRIES = 1 << 21  # entries of one tile: small enough for the cache, large enough for BLAS
 

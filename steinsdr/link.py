@@ -22,8 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import SequenceOf, check_points, check_positive, check_responses, check_result
 
-__all__ = ["KernelLink", "fit_link", "is_linear", "link_gradients"]
-
 RIDGE_PENALTIES = np.logspace(-4, 2, 25)  # per row, as the columns have unit scale
 GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this share of ridge's
 PENALTIES = np.logspace(-6, 1, 15)

@@ -32,18 +32,6 @@ from ._base import (
 )
 from .link import KernelLink, link_gradients
 
-__all__ = [
-    "AugmentedMoment",
-    "EfficientMoment",
-    "RidgeTerms",
-    "SteinDiagnostics",
-    "WeightFunction",
-    "cross_moment",
-    "fourier_weights",
-    "loading_errors",
-    "stein_diagnostics",
-]
-
 _LINK_WIDTHS = (0.5, 1.0, 2.0)
 _LINK_CENTERS = 200  # enough for a function of a few indices
 WeightFunction = Callable[[NDArray], tuple[NDArray, NDArray]]

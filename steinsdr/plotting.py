@@ -19,15 +19,6 @@ with needs_extra("report", "steinsdr.plotting"):
     from matplotlib.axes import Axes
     from matplotlib.patheffects import withStroke
 
-__all__ = [
-    "METHOD_COLORS",
-    "REFERENCE_COLORS",
-    "plot_alignment",
-    "plot_spectrum",
-    "plot_summary",
-    "use_style",
-]
-
 _PALETTE = sns.color_palette("colorblind", 10).as_hex()
 METHOD_COLORS: dict[str, str] = {
     "TRE-sup": _PALETTE[0],

@@ -39,25 +39,6 @@ from ._base import (
     varying_columns,
 )
 
-__all__ = [
-    "KURTOSIS_LIMIT",
-    "SKEWNESS_LIMIT",
-    "AdaptiveRank",
-    "DirectionTransformer",
-    "DominanceRank",
-    "HardThreshold",
-    "RankRule",
-    "RankSelection",
-    "SequentialRank",
-    "TailCheck",
-    "cumulative_energy",
-    "energy_rank",
-    "leading_singular_values",
-    "permutation_null",
-    "sequential_rank",
-    "tail_check",
-]
-
 SKEWNESS_LIMIT = 2.75
 KURTOSIS_LIMIT = 10.0
 _CLIP = 8.0  # robust standard deviations at which the sequential test clips responses

@@ -35,8 +35,6 @@ from ._base import (
 )
 from .link import WIDTHS, KernelLink, fit_link, link_gradients
 
-__all__ = ["LabeledOnly", "SteinRegressor"]
-
 _MAX_CENTERS = 1_000
 _LAPLACE_WIDTHS = (1.0, 2.0, 4.0, 8.0)  # in median distances
 _POWER = 8  # of the ratio of leave-one-out errors, in the weights of an average of fits

@@ -23,18 +23,6 @@ from scipy.special import erf, expit
 from ._base import check_choice, check_integer, check_matrix, check_nonnegative
 from .scores.analytic import GaussianScore, LogNormalScore
 
-__all__ = [
-    "BASE_SEED",
-    "LAWS",
-    "Law",
-    "Simulation",
-    "links",
-    "simulate",
-    "stream",
-    "stream_seed",
-]
-
-
 BASE_SEED = 42
 """The paper seeds repetition k with 42 + k."""
 

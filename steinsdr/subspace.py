@@ -19,17 +19,6 @@ from scipy.linalg import qr, subspace_angles
 from ._base import check_generator, check_integer, check_matrix
 from .rank import tail_check
 
-__all__ = [
-    "Coordinates",
-    "chance_distance",
-    "heavy_tails",
-    "learn_coordinates",
-    "orthonormalize",
-    "principal_angles",
-    "procrustes_distance",
-    "robust_units",
-]
-
 _NORMAL_QUARTILES = 1.349  # interquartile range of a standard normal variable
 _CORRELATED = 0.25  # "auto" takes components if the columns have less than this share of dimensions
 

@@ -14,8 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-__all__ = ["ReluNetworks", "train"]
-
 _relu_backward = torch.ops.aten.threshold_backward
 
 

@@ -27,15 +27,6 @@ from .._base import varying_columns
 from ..rank import DirectionTransformer
 from ..subspace import orthonormalize
 
-__all__ = [
-    "CSOPG",
-    "KSIR",
-    "LocalGradients",
-    "anchor_points",
-    "distance_correlations",
-    "indicator_responses",
-]
-
 _KEPT_SHARE = 0.99  # of the squared singular values of the indicators
 _TABLE_LIMIT = 2**25  # doubles in a table that is kept between steps (256 MB)
 _RESPONSES_PER_BLOCK = 24

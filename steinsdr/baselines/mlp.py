@@ -15,8 +15,6 @@ from sklearn.utils.extmath import svd_flip
 from .._base import SequenceOf, check_plain_number, needs_extra, varying_columns
 from ..rank import DirectionTransformer, DominanceRank, RankRule
 
-__all__ = ["MLPDirections"]
-
 _SINGLE_LIMIT = 1e15  # sums of squares of larger values overflow in single precision
 
 

@@ -14,8 +14,6 @@ from .._base import check_result, varying_columns
 from ..link import KernelLink
 from ..rank import DirectionTransformer, RankRule, RankSelection, energy_rank
 
-__all__ = ["RFM"]
-
 MIN_ROWS = 4
 
 

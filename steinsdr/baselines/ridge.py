@@ -17,8 +17,6 @@ from .._base import SequenceOf, varying_columns
 from ..moments import cross_moment
 from ..rank import AdaptiveRank, DirectionTransformer, RankRule
 
-__all__ = ["RidgeDirections"]
-
 
 class RidgeDirections(DirectionTransformer):
     r"""Leading left singular vectors of the coefficients of a ridge regression of y on x.

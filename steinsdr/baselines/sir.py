@@ -17,8 +17,6 @@ from ..moments import cross_moment
 from ..rank import AdaptiveRank, DirectionTransformer, RankRule
 from ..subspace import orthonormalize
 
-__all__ = ["SIR", "slice_indicators", "whiten"]
-
 
 class SIR(DirectionTransformer):
     r"""Sliced inverse regression, with the slices of all responses pooled.

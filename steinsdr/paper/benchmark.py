@@ -35,8 +35,6 @@ from .multitarget import MULTITARGET, load_multitarget
 from .patchseq import load_patchseq, log_cpm
 from .reduced_rank import ReducedRankRegression
 
-__all__ = ["BENCHMARK", "SELECTED_ON", "PerResponse", "XRFMDirections", "searched"]
-
 SELECTED_ON = ("andro", "enb", "jura", "osales", "wq")
 """Data sets on which the settings of SteinRegressor were chosen; the others only report."""
 _PATCHSEQ = "patchseq"

@@ -15,21 +15,6 @@ from scipy.stats import friedmanchisquare, studentized_range, t
 from ..simulation import LAWS
 from .benchmark import BENCHMARK, SELECTED_ON
 
-__all__ = [
-    "FULL",
-    "OURS",
-    "RIVALS",
-    "Ranks",
-    "best_of",
-    "distance_ratios",
-    "duels",
-    "goals",
-    "mean_ranks",
-    "plot_mean_ranks",
-    "plot_wins",
-    "relative_differences",
-]
-
 OURS = "SteinRegressor"
 FULL = ("ridge", "kernel-ridge")
 RIVALS = ("PLS", "RRR", "SIR-projective", "RFM", "xRFM")

@@ -27,24 +27,6 @@ from .ledger import LAYOUTS, SCANT, Ledger
 from .rates import load_studies
 from .store import atomic_write
 
-__all__ = [
-    "ANSWERS",
-    "BASELINES",
-    "CLAIM_COLUMNS",
-    "CORE",
-    "HEAVY",
-    "LIGHT",
-    "NN",
-    "QUESTIONS",
-    "TRE",
-    "Claim",
-    "claims_table",
-    "judge_sentence",
-    "judge_sentences",
-    "load_claims",
-    "write_claims",
-]
-
 QUESTIONS = ("statement_true", "proof_valid", "designs_meet", "calibrated")
 ANSWERS = ("yes", "in part", "no", "not applicable")
 CLAIM_COLUMNS = ["label", "kind", "place", "statement", "where", *QUESTIONS]

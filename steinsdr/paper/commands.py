@@ -12,8 +12,6 @@ from pathlib import Path
 
 from .experiment import EXPERIMENTS
 
-__all__ = ["add_commands"]
-
 _RESULTS = "book/results"
 _PAPER = "book/paper"
 _CACHE = "_build/scores"

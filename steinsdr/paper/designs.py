@@ -30,8 +30,6 @@ from .benchmark import PerResponse, XRFMDirections, searched
 from .experiment import Cell, Experiment, Row, attempt, each_alone, read_methods
 from .reduced_rank import ReducedRankRegression
 
-__all__ = ["DESIGNS", "SIMULATED", "Sample", "draw", "peer_directions"]
-
 _UNLABELED = 2_000  # rows without responses, for the methods that use them
 
 

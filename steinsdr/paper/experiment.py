@@ -24,21 +24,6 @@ from threadpoolctl import threadpool_limits
 from .._base import check_choice
 from .fingerprint import code_hash
 
-__all__ = [
-    "EXPERIMENTS",
-    "Cell",
-    "Experiment",
-    "Method",
-    "Row",
-    "attempt",
-    "each_alone",
-    "find_experiment",
-    "one_thread",
-    "parse_only",
-    "read_methods",
-]
-
-
 EXPERIMENTS = {
     "table1": "simulations",
     "table2": "simulations",

@@ -22,18 +22,6 @@ from ..simulation import LAWS
 from .ledger import SCANT, readable, title_of
 from .theory.figures import label_log_axis
 
-__all__ = [
-    "FAMILY_COLORS",
-    "METHOD_STYLES",
-    "plot_agreement",
-    "plot_bibiplot",
-    "plot_distances",
-    "plot_errors",
-    "plot_means",
-    "plot_overlays",
-    "plot_ranks",
-]
-
 FAMILY_COLORS: dict[str, str] = {
     "Pvalb": "#c44e52",
     "Sst": "#dd8452",

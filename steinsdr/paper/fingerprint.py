@@ -22,8 +22,6 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
-__all__ = ["code_hash", "reachable"]
-
 PACKAGE = Path(__file__).resolve().parents[1]
 
 # Read now, when the modules are being loaded too. Hidden files are those of editors.

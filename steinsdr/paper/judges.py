@@ -27,8 +27,6 @@ from .simulations import TABLE1, TABLE2
 from .theory import kernel_lemmas, lemma1, score_errors, theorem1, theorem2, theorem3
 from .theory.printed_settings import compare_settings
 
-__all__ = ["JUDGES", "Judge", "StoredRows", "answer_by_count"]
-
 
 class StoredRows(NamedTuple):
     """What was computed beforehand: the ledger, and the rows of all theory studies."""

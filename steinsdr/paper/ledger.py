@@ -23,28 +23,6 @@ from .experiment import Experiment, find_experiment
 from .simulations import PAPER_METHODS
 from .store import Store, atomic_write
 
-__all__ = [
-    "FEW",
-    "LAYOUTS",
-    "LEDGER_COLUMNS",
-    "MEASURES",
-    "RELATIVE_LIMIT",
-    "SCANT",
-    "TEST_PER_TRAIN",
-    "Z_LIMIT",
-    "Ledger",
-    "bold_entries",
-    "compare_means",
-    "load_paper",
-    "load_rows",
-    "paired_differences",
-    "pooled_differences",
-    "readable",
-    "summarize",
-    "title_of",
-    "verdict_counts",
-]
-
 
 class _Layout(NamedTuple):
     """The name of a cell, its keys besides the method, and the measures."""

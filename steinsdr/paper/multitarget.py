@@ -19,8 +19,6 @@ from scipy.io import arff
 from .._base import check_boolean, check_choice, check_path
 from .patchseq import DATA_VARIABLE, file_sha256, imported_pooch
 
-__all__ = ["MULTITARGET", "load_multitarget"]
-
 MULTITARGET: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )

@@ -18,8 +18,6 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from .._base import check_matrix, varying_columns
 
-__all__ = ["errors_by_epoch", "predict_at_best_epoch", "train_networks"]
-
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 _POSITIVE = [Interval(Real, 0, None, closed="neither")]
 

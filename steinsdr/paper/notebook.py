@@ -20,18 +20,6 @@ import pandas as pd
 
 from .._base import check_choice
 
-__all__ = [
-    "captioned",
-    "execute",
-    "find_notebooks",
-    "fits",
-    "glue",
-    "notebook_parameters",
-    "read_profile",
-    "run_batch",
-    "setup_source",
-]
-
 # The first code cell of a notebook, if the project has a public address. It installs the package
 # without the lock, so that Colab keeps its own versions; and the clone is not called ``steinsdr``,
 # or it would pass for the package.

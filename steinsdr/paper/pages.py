@@ -27,23 +27,6 @@ from .ledger import LAYOUTS, MEASURES, SCANT, Ledger, readable, title_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ASKED",
-    "MARKS",
-    "READINGS",
-    "claims_html",
-    "differences_html",
-    "entry_id",
-    "frame_html",
-    "ledger_entries",
-    "ledger_html",
-    "plot_readings",
-    "printed_html",
-    "readings_table",
-    "repetition_counts",
-    "sentences_html",
-]
-
 
 def _formulas(text: str) -> Markup:
     """Escape a text and mark its formulas for the page to set."""

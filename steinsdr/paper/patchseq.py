@@ -33,31 +33,6 @@ from ..simulation import BASE_SEED, stream, stream_seed
 from .network import errors_by_epoch
 from .reduced_rank import ReducedRankRegression, select_features
 
-__all__ = [
-    "DATA_VARIABLE",
-    "MAX_RANK",
-    "N_GENES",
-    "PATCHSEQ_FILES",
-    "PATCHSEQ_URL",
-    "REFERENCE_RANK",
-    "Directions",
-    "Partition",
-    "PatchSeq",
-    "Split",
-    "evaluate_methods",
-    "file_sha256",
-    "fit_reduction",
-    "imported_pooch",
-    "linear_errors",
-    "linear_reductions",
-    "load_patchseq",
-    "log_cpm",
-    "random_partition",
-    "select_genes",
-    "table3_split",
-]
-
-
 DATA_VARIABLE = "STEINSDR_DATA"
 """Environment variable with a folder that contains ``m1_patchseq/``; it wins over a download."""
 

@@ -58,8 +58,6 @@ from .reduced_rank import cross_validate_rrr, largest_penalty, selection_leak
 from .reduction import loading_intervals
 from .store import atomic_write
 
-__all__ = ["MANIFEST", "ROOTS", "TABLES", "Chapter", "make"]
-
 _LAMBDA = 1e-4
 _TRAIN_RATIO, _GAMMA = 0.8, 0.5  # the column of Table 3 with the most labels
 

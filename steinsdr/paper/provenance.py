@@ -21,17 +21,6 @@ from ..simulation import BASE_SEED, stream
 from .experiment import EXPERIMENTS, Cell, Experiment, Row, find_experiment
 from .store import Store, atomic_write, digest, locked
 
-__all__ = [
-    "Manifest",
-    "check_code",
-    "check_rows",
-    "record_rows",
-    "replay",
-    "replay_sample",
-    "status",
-]
-
-
 _WORDS = {
     "seeds": "repetition k has seed 42 + k; every draw comes from a stream of steinsdr.simulation "
     "named by what it is for",

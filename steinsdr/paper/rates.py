@@ -24,17 +24,6 @@ from .experiment import Cell, Experiment, Method, Row, read_methods
 from .ledger import load_rows
 from .theory import lemma1, score_errors, theorem1, theorem2, theorem3
 
-__all__ = [
-    "STUDIES",
-    "THEORY",
-    "Rate",
-    "load_studies",
-    "rate_of",
-    "rates_table",
-    "shares_table",
-    "study_rate",
-]
-
 Values = tuple[float, float]  # what is measured, and the score's error
 
 STUDIES = read_methods("studies.toml")

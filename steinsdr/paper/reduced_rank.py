@@ -20,15 +20,6 @@ from sklearn.preprocessing import StandardScaler
 
 from .._base import check_matrix
 
-__all__ = [
-    "ReducedRankRegression",
-    "cross_validate_rrr",
-    "largest_penalty",
-    "select_features",
-    "selection_leak",
-    "sparse_encoder",
-]
-
 
 def _ridge_rrr(X: NDArray, Y: NDArray, *, rank: int, alpha: float) -> tuple[NDArray, NDArray]:
     r"""Minimize :math:`\|Y - X W V^\top\|_F^2 / (2n) + \alpha \|W\|_F^2 / 2` for centered X, Y.

@@ -13,8 +13,6 @@ from ..estimator import SteinSDR
 from ..scores import TikhonovScore
 from ..subspace import orthonormalize
 
-__all__ = ["intervals", "loading_intervals"]
-
 _LEVEL = 0.95
 _QUICK_TOL = 1e-3  # of the score; far below what drawing rows anew changes
 

@@ -15,8 +15,6 @@ from .experiment import Cell, Experiment, Row
 from .provenance import Manifest, check_rows
 from .store import Store
 
-__all__ = ["Outcome", "run"]
-
 _Task = tuple[Experiment, list[Cell], str | None, list[str]]  # arguments of _work
 _GO_ON = "finished rows are stored, the same command goes on."
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"

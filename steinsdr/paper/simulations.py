@@ -31,8 +31,6 @@ from .experiment import Cell, Experiment, Method, Row, attempt, read_methods
 from .fingerprint import code_hash
 from .store import atomic_write
 
-__all__ = ["PAPER_METHODS", "TABLE1", "TABLE2", "SharedScore"]
-
 
 class SharedScore:
     """Hands :class:`steinsdr.SteinSDR` scores that are estimated once for the same points.

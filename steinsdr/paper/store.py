@@ -19,8 +19,6 @@ from filelock import FileLock
 
 from .experiment import Cell, Experiment, Row
 
-__all__ = ["Store", "atomic_write", "digest", "locked"]
-
 
 def locked(path: Path) -> FileLock:
     """Return the exclusive lock that belongs to a file, for ``with``."""

@@ -38,8 +38,6 @@ from .patchseq import (
 )
 from .simulations import PAPER_METHODS, SharedScore
 
-__all__ = ["TABLE3"]
-
 
 def _measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
     """Measure cells of one repetition and train ratio; what fails is recorded with its reason.

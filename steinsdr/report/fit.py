@@ -33,15 +33,6 @@ from ..subspace import orthonormalize, procrustes_distance
 from .read import Table, Units
 from .rules import METHODS, PREDICTS, Analysis, Comparison, Stability
 
-__all__ = [
-    "analyze",
-    "by_prediction",
-    "compare",
-    "expected_seconds",
-    "half_samples",
-    "stacked",
-]
-
 MOST_ROWS = 2_500  # of more rows a random subset is compared
 MOST_DIRECTIONS = 4  # among which prediction chooses
 CENTERS = 500  # rows that carry a kernel fit of the comparison

@@ -17,8 +17,6 @@ from scipy.stats import mode
 
 from .._base import check_choice, check_path, check_spread, varying_columns
 
-__all__ = ["Table", "Units", "quoted", "read_frame", "read_table"]
-
 SUFFIXES = (".csv", ".tsv", ".parquet")
 MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
 MIN_OTHER = 5  # rows that must differ from a column's usual value, or folds may find it constant

@@ -19,17 +19,6 @@ from ..link import is_linear
 from ..rank import KURTOSIS_LIMIT, SKEWNESS_LIMIT, RankSelection
 from .read import Table, Units, quoted
 
-__all__ = [
-    "METHODS",
-    "Analysis",
-    "Comparison",
-    "Finding",
-    "Stability",
-    "Verdict",
-    "describe",
-    "explained_by_others",
-]
-
 METHODS = ("SteinSDR", "ridge", "kernel ridge", "PLS", "SIR", "random forest")
 FEW_VALUES = 10  # distinct values up to which a column counts as discrete
 LARGE_SHARE = 0.2  # share of the rows that one value may hold

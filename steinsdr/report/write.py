@@ -26,16 +26,6 @@ with needs_extra("report", "the page of a report"):
 from ..plotting import METHOD_COLORS, NULL, SIGNAL, plot_summary, use_style
 from .rules import LEVEL, METHODS, Analysis
 
-__all__ = [
-    "page",
-    "plot_comparison",
-    "plot_loadings",
-    "plot_predictors",
-    "plot_summaries",
-    "test_table",
-    "write_report",
-]
-
 DENSITY = 1.7  # pixels of a picture for one of the screen
 MOST_NAMES = 30  # names that fit beside a figure
 MOST_RESPONSES, MOST_DIRECTIONS = 4, 3  # panels that fit into one

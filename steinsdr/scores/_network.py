@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-__all__ = ["DenoisingStep", "ScoreNetwork", "dropout_masks"]
-
 _layer_norm = torch.ops.aten.native_layer_norm
 _layer_norm_backward = torch.ops.aten.native_layer_norm_backward
 _relu_backward = torch.ops.aten.threshold_backward

@@ -27,14 +27,6 @@ from .._base import (
     check_shape,
 )
 
-__all__ = [
-    "GaussianMixtureScore",
-    "GaussianScore",
-    "LaplaceScore",
-    "LogNormalScore",
-    "StudentScore",
-]
-
 
 class _AnalyticScore(BaseEstimator):
     """Shared frame: check X, set the parameters of the law, evaluate in closed form."""

@@ -23,8 +23,6 @@ from .._base import (
     needs_extra,
 )
 
-__all__ = ["DenoisingScore"]
-
 _SINGLE_LIMIT = 1e15  # sums of squares of larger values overflow in single precision
 
 

@@ -36,8 +36,6 @@ from .._base import (
 )
 from ..kernels import CurlFreeIMQ, median_distance
 
-__all__ = ["KrylovBasis", "TikhonovPath", "TikhonovScore", "TikhonovScoreCV", "held_out_objective"]
-
 _AUTO_EXACT = 10_000  # largest n that n_centers="auto" solves exactly
 _AUTO_CENTERS = 1_000
 _NYSTROM_TOL = 1e-3  # a smaller error of the solver is lost in that of the approximation

@@ -13,8 +13,6 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
-__all__ = ["label_lines", "label_log_axis", "plot_rates", "plot_shares"]
-
 
 def label_log_axis(axis: Axis, values: ArrayLike | None = None) -> None:
     """Label a logarithmic axis with plain numbers.

@@ -38,25 +38,6 @@ from scipy.optimize import differential_evolution, minimize_scalar
 
 from ...kernels import CurlFreeIMQ
 
-__all__ = [
-    "curl_free_block",
-    "diagonal_norms",
-    "divergence_norm",
-    "divergence_sup",
-    "divergence_sup_table",
-    "feature_norm",
-    "interpolation_norms",
-    "line_score",
-    "pointwise_bound",
-    "potential_range",
-    "replacement_search",
-    "ridge_search",
-    "size_limits",
-    "size_search",
-    "slope_search",
-    "third_derivative_sup",
-]
-
 _RATIO = "ratio = measured / bound"
 Field = Callable[[NDArray], NDArray]  # points (m, p) -> vectors (m, p); on a line (m,) -> (m,)
 

@@ -26,21 +26,6 @@ from ...scores.analytic import GaussianMixtureScore, LaplaceScore, StudentScore
 from ...simulation import LAWS, Law, links, stream
 from ...subspace import procrustes_distance
 
-__all__ = [
-    "BROKEN_LAWS",
-    "LINKS",
-    "SCORED_LAWS",
-    "boundary_term",
-    "discrete_distances",
-    "even_link_spectrum",
-    "gap_by_size",
-    "gaussian_moment",
-    "identity_gap",
-    "linearity_distances",
-    "mean_gradients",
-    "random_basis",
-]
-
 
 @dataclass(frozen=True)
 class _ScoredLaw:

@@ -14,8 +14,6 @@ from ...rank import AdaptiveRank
 from ...scores import DenoisingScore, TikhonovScore
 from ..network import train_networks
 
-__all__ = ["compare_settings"]
-
 _USERS: tuple[Any, ...] = (
     DenoisingScore,
     TikhonovScore,

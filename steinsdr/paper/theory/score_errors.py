@@ -24,15 +24,6 @@ from ...simulation import Simulation, simulate, stream
 from ...subspace import procrustes_distance
 from .lemma1 import SCORED_LAWS, gaussian_moment
 
-__all__ = [
-    "configuration_errors",
-    "diagonal_scores",
-    "errors_in_design",
-    "kernel_comparison",
-    "relative_error",
-    "size_errors",
-]
-
 
 def relative_error(estimate: NDArray, truth: NDArray) -> float:
     """Return the relative error of scores (n, p)."""

@@ -28,20 +28,6 @@ from ...scores import GaussianScore
 from ...simulation import LAWS, links, stream
 from .lemma1 import gaussian_moment, random_basis
 
-__all__ = [
-    "GAUSSIAN_PSI2",
-    "good_event",
-    "largest_in_deviations",
-    "orlicz_norm",
-    "product_norms",
-    "product_search",
-    "response_kurtosis",
-    "scale_counterexample",
-    "score_kurtosis",
-    "split_errors",
-]
-
-
 GAUSSIAN_PSI2 = float(np.sqrt(8 / 3))
 r""":math:`\|z\|_{\psi_2}` of a standard normal: :math:`(1 - 2/t^2)^{-1/2} = 2` gives 8/3."""
 

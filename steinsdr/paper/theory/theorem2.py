@@ -24,17 +24,6 @@ from ...scores import TikhonovScore
 from ...simulation import stream
 from .kernel_lemmas import feature_norm
 
-__all__ = [
-    "P",
-    "coupled_errors",
-    "expected_error_bound",
-    "exponents",
-    "normal_bias",
-    "schedule",
-    "true_moment",
-    "uniform_moments",
-]
-
 P = 3
 """Predictors of the design, and responses."""
 OMEGA = 1.0

@@ -30,22 +30,6 @@ from ...simulation import Simulation, simulate, stream
 from ...subspace import procrustes_distance
 from .lemma1 import gaussian_moment, random_basis
 
-__all__ = [
-    "CONSTANT",
-    "RELATIVE_ERRORS",
-    "SHARP_CONSTANT",
-    "corollary_ratios",
-    "corollary_search",
-    "energy_ranks",
-    "even_link_passes",
-    "largest_mlp_rank",
-    "permutation_level",
-    "rank_frequencies",
-    "rank_recovery",
-    "sir_ranks",
-]
-
-
 CONSTANT = float(4 * np.sqrt(2))
 r"""Corollary 1 in its proof: :math:`\mathrm{dist} \le 4\sqrt 2\, \|\hat M - M\|_F/\sigma_r(M)`."""
 
