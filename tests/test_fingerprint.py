@@ -140,7 +140,11 @@ def test_what_a_cell_runs_is_in_its_fingerprint(experiment, cell, real):
     entered = definitions_entered(lambda: computed(experiment, [cell]))
     family = experiment.methods[experiment.method_of(cell)].family
     found = set(reachable(*experiment.code(family)))
-    own = [name for name, value in vars(_base).items() if getattr(value, "__module__", "") == _base.__name__]
+    own = [
+        name
+        for name, value in vars(_base).items()
+        if getattr(value, "__module__", "") == _base.__name__
+    ]
     checks = [f"steinsdr._base:{name}" for name in own if name.startswith("check_")]
     assert entered - WITHOUT_NUMBERS - set(reachable(checks)) <= found
     selects = "steinsdr.rank:leading_singular_values" in entered
