@@ -11,6 +11,7 @@ import ast
 import html
 import time
 from collections.abc import Collection
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -222,6 +223,9 @@ def run_batch(folder: Path, profile: str, *, only: Collection[str], jobs: int, r
     except KeyboardInterrupt:
         print("Interrupted; the same command with --resume does the rest.")
         return 130
+    except BrokenExecutor as error:
+        does = "the same command with --resume does the rest."
+        raise ChildProcessError(f"a process died (out of memory?); {does}") from error
     finally:
         pool.shutdown(wait=True, kill_workers=True)
         table = pd.DataFrame(rows.values(), list(rows), ["status", "seconds", "error"])
