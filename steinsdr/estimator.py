@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._base import (
     InstanceWith,
+    check_argument,
     check_groups,
     check_integer,
     check_matrix,
@@ -28,7 +29,6 @@ from ._base import (
     check_points,
     check_responses,
     check_result,
-    check_share,
     check_spread,
     is_dask,
     split_labeled,
@@ -811,7 +811,7 @@ class SteinSDR(DirectionTransformer):
 
 def summary(sdr: Any, n_loadings: int = 5, level: float = 0.95) -> str:
     """Return a table of a fitted :class:`steinsdr.SteinSDR`, ready to be printed."""
-    check_share(level, "level")
+    check_argument(level, "level", Interval(Real, 0, 1, closed="neither"))
     check_integer(n_loadings, "n_loadings", low=1)
     r, p = sdr.components_.shape
     lines = [

@@ -20,7 +20,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import SequenceOf, check_points, check_positive, check_responses, check_result
+from ._base import SequenceOf, check_argument, check_points, check_responses, check_result
 
 RIDGE_PENALTIES = np.logspace(-4, 2, 25)  # per row, as the columns have unit scale
 GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this share of ridge's
@@ -227,7 +227,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             self.centers_ = points[order[np.linspace(0, n - 1, self.max_centers).astype(int)]]
         penalties = PENALTIES if self.penalties is None else np.asarray(self.penalties)
         unit = np.median(pdist(self.centers_))
-        check_positive(unit, "X: the median distance between rows")
+        check_argument(unit, "X: the median distance between rows", _POSITIVE)
         best = np.inf
         for width in np.atleast_1d(self.widths) * unit:
             errors, alpha, coefficients = self._tune(points, Y, width, penalties)

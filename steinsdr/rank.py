@@ -25,11 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import (
     InstanceWith,
-    check_generator,
+    check_argument,
     check_integer,
-    check_limit,
     check_matrix,
-    check_number_parameters,
+    check_parameters,
     check_points,
     check_products,
     check_responses,
@@ -81,8 +80,8 @@ def tail_check(
     """
     points = check_matrix(X, "X")
     check_spread(points, "X")
-    check_limit(skewness, "skewness")
-    check_limit(kurtosis, "kurtosis")
+    check_argument(skewness, "skewness", _LIMIT)
+    check_argument(kurtosis, "kurtosis", _LIMIT)
     points = points[:, varying_columns(points)]
     if not points.shape[1]:
         return TailCheck(0.0, 0.0, False)
@@ -209,7 +208,7 @@ def permutation_null(
     check_same_rows(S, responses, name="scores")
     check_integer(k, "k", low=1)
     check_integer(m, "m", low=1)
-    check_generator(rng)
+    check_argument(rng, "rng", np.random.Generator)
     n, p = S.shape
     q = responses.shape[1]
     null = np.zeros((m, k))
@@ -253,7 +252,7 @@ class HardThreshold(BaseEstimator):
     def select(self, cross_moment: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q); it may be 0."""
         self._validate_params()
-        check_number_parameters(self)
+        check_parameters(self)
         values = np.linalg.svd(check_matrix(cross_moment, "cross_moment"), compute_uv=False)
         check_result(values, "the singular values", "cross_moment")
         rank = int(np.sum(values > self.tau))
@@ -330,10 +329,10 @@ class AdaptiveRank(BaseEstimator):
     ) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q), the cross-moment of ``scores`` and ``Y``."""
         self._validate_params()
-        check_number_parameters(self)
+        check_parameters(self)
         check_matrix(scores, "scores")
         check_matrix(Y, "Y")
-        check_generator(rng)
+        check_argument(rng, "rng", np.random.Generator)
         k = self.max_rank
         values = leading_singular_values(check_matrix(cross_moment, "cross_moment"), k)
         check_result(values, "the singular values", "cross_moment")
@@ -427,7 +426,7 @@ class SequentialRank(BaseEstimator):
             Responses.
         """
         self._validate_params()
-        check_number_parameters(self)
+        check_parameters(self)
         if 1 / (self.n_flips + 1) > self.level:
             raise ValueError(
                 f"n_flips={self.n_flips}: no p-value can be below level={self.level}; "
@@ -442,7 +441,7 @@ class SequentialRank(BaseEstimator):
         check_matrix(cross_moment, "cross_moment")
         check_spread(responses, "Y")
         check_products(S, responses, "scores and Y")
-        check_generator(rng)
+        check_argument(rng, "rng", np.random.Generator)
         S = S - S.mean(axis=0)
         responses = _bounded_responses(points, responses)
         check_result(responses, "the test's ridge regression", "X and Y")
@@ -572,7 +571,7 @@ class DominanceRank(BaseEstimator):
     def select(self, matrix: ArrayLike, *, X: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``matrix`` (h, p), the first-layer weights, given X (n, p)."""
         self._validate_params()
-        check_number_parameters(self)
+        check_parameters(self)
         values = leading_singular_values(check_matrix(matrix, "matrix"), self.max_rank)
         check_result(values, "the singular values", "matrix")
         tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)

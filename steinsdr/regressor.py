@@ -24,12 +24,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ._base import (
     InstanceWith,
-    check_parameters,
+    check_numbers,
     check_points,
     check_responses,
     check_result,
     check_spread,
-    check_weights,
     split_labeled,
     varying_columns,
 )
@@ -303,7 +302,7 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the regressor on the labeled rows."""
-        check_parameters(self)
+        self._validate_params()
         points, responses = self._labeled(check_points(self, X), y)
         base = LinearRegression() if self.estimator is None else clone(self.estimator)
         self.estimator_ = base.fit(points, responses)
@@ -321,7 +320,7 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         points = check_points(self, X, reset=False)
         check_spread(points, "X")
         if sample_weight is not None:
-            check_weights(sample_weight, n_rows=len(points))
+            check_numbers(sample_weight, "sample_weight")
             mask = split_labeled(check_responses(y, n_rows=len(points)))
             sample_weight = _check_sample_weight(sample_weight, points)[mask]
         return self.estimator_.score(*self._labeled(points, y), sample_weight)

@@ -14,13 +14,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, toeplitz
 from scipy.special import erf, expit
+from sklearn.utils._param_validation import Interval
 
-from ._base import check_choice, check_integer, check_matrix, check_nonnegative
+from ._base import check_argument, check_choice, check_integer, check_matrix
 from .scores.analytic import GaussianScore, LogNormalScore
 
 BASE_SEED = 42
@@ -205,7 +207,7 @@ def simulate(
     check_integer(n_unlabeled, "n_unlabeled", low=0)
     check_integer(r, "r", low=1, high=p)
     check_integer(seed, "seed", low=0, high=2**128 - 1)  # as NumPy draws one
-    check_nonnegative(noise, "noise")
+    check_argument(noise, "noise", Interval(Real, 0, None, closed="left"))
     X = chosen.draw(n, p, stream(seed, law, "covariates", "labeled"))
     X_unlabeled = chosen.draw(n_unlabeled, p, stream(seed, law, "covariates", "unlabeled"))
     B = np.linalg.qr(stream(seed, law, "basis", r).standard_normal((p, r)))[0]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, subspace_angles
 
-from ._base import check_generator, check_integer, check_matrix
+from ._base import check_argument, check_integer, check_matrix
 from .rank import tail_check
 
 _NORMAL_QUARTILES = 1.349  # interquartile range of a standard normal variable
@@ -104,7 +104,7 @@ def chance_distance(
     check_integer(p, "p", low=1)
     check_integer(r, "r", low=1, high=p)
     check_integer(n_draws, "n_draws", low=2)
-    check_generator(rng)
+    check_argument(rng, "rng", np.random.Generator)
     draws = [
         procrustes_distance(rng.standard_normal((p, r)), rng.standard_normal((p, r)))
         for _ in range(n_draws)

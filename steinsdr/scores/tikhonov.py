@@ -24,10 +24,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import (
-    check_divisor,
+    check_argument,
     check_not_constant,
     check_numbers,
-    check_parameters,
     check_points,
     check_result,
     listed,
@@ -42,6 +41,7 @@ _NYSTROM_TOL = 1e-3  # a smaller error of the solver is lost in that of the appr
 _SMALLEST_LAM = 1e-6  # where "auto" stops looking further down, times 1/p
 _CV_ROWS = 2_000  # a choice needs no more; the fit uses all
 _LAMBDA = Interval(Real, 1e-100, 1e100, closed="both")  # beyond, its products are no numbers
+_POSITIVE = Interval(Real, 0, None, closed="neither")
 _PATH_TOL = 1e-3  # errors of the solver far below those between rows
 
 
@@ -97,7 +97,7 @@ def _krylov_basis(
     """Grow the basis until every lambda is solved to ``tol`` or to rounding, or ``max_iter``."""
     h = kernel.divergence()
     norm, eps = float((h * h).sum()) ** 0.5, float(np.finfo(h.dtype).eps)
-    check_divisor(norm, "the size of the kernel's divergence", "X and width")
+    check_argument(norm, "X and width: the size of the kernel's divergence", _POSITIVE)
     shifts = [kernel.n * lam for lam in lams]
     basis = KrylovBasis(vectors=[h / norm], alpha=[], beta=[], norm=norm, eps=eps)
     for _ in range(max_iter):
@@ -137,7 +137,11 @@ def _nystrom_coefficients(
     for n_iter in range(1, max_iter + 1):  # noqa: B007 - reported
         image = kernel.at(rows, direction)
         curved = kernel.adjoint_at(rows, image) + ridge * (kernel @ direction)
-        check_divisor(float((direction * curved).sum()), "a step's curvature", "X, lam and width")
+        check_argument(
+            abs(float((direction * curved).sum())),
+            "X, lam and width: a curvature",
+            _POSITIVE,
+        )
         step = power / float((direction * curved).sum())
         b += step * direction
         fitted += step * image
@@ -492,7 +496,7 @@ class TikhonovScoreCV(BaseEstimator):
         points = check_points(self, X, min_rows=4)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         base = TikhonovScore() if self.estimator is None else self.estimator
-        check_parameters(base)
+        base._validate_params()
         quick = clone(base).set_params(tol=max(base.tol, _PATH_TOL))
         p, auto, folds = points.shape[1], isinstance(self.lams, str), self._folds(points)
 
