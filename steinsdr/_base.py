@@ -133,14 +133,7 @@ def check_shape(value: Any, name: str, shape: tuple[int, ...]) -> None:
 def check_matrix(
     value: ArrayLike, name: str, *, n_columns: int | None = None, min_rows: int = 1
 ) -> NDArray:
-    """Return ``value`` as a finite float64 matrix (n, p).
-
-    Raises
-    ------
-    ValueError
-        If it is not numeric, not two-dimensional, holds NaN or infinity, has fewer
-        than ``min_rows`` rows or another number of columns than ``n_columns``.
-    """
+    """Return ``value`` as a finite float64 matrix (n, p) with at least ``min_rows`` rows."""
     array = _numbers(value, name)
     if array.shape[0] < min_rows:
         raise ValueError(f"{name} has {array.shape[0]} row(s); at least {min_rows} are needed.")
@@ -393,10 +386,7 @@ def check_same_rows(X: NDArray, Y: NDArray, *, name: str = "X") -> None:
 def split_labeled(Y: NDArray, *, name: str = "y") -> NDArray:
     """Return the mask of labeled rows; a row that is all NaN has no label.
 
-    Raises
-    ------
-    ValueError
-        If a row is partly missing, since the method does not impute.
+    It is a ValueError if a row is partly missing, since the method does not impute.
     """
     missing = np.isnan(Y)
     unlabeled = missing.all(axis=1)

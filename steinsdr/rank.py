@@ -1,8 +1,7 @@
-r"""How many directions: Algorithms 1, 2 and 4, and the tail check inside the last two.
+r"""How many directions: Algorithms 1, 2 and 4, the sequential test, and the check of the tails.
 
 Algorithm 3, that of sliced inverse regression, uses the same parts (:mod:`steinsdr.baselines`).
-:class:`DirectionTransformer` is the base of every estimator whose
-dimension such a rule can select.
+:class:`DirectionTransformer` is the base of every estimator whose dimension a rule can select.
 """
 
 from __future__ import annotations
@@ -63,14 +62,9 @@ def tail_check(
 ) -> TailCheck:
     """Classify x as heavy-tailed if any feature exceeds a limit :math:`s_0` or :math:`k_0`.
 
-    The paper gives no limits. These separate its four laws and its data at every sample size
-    it uses, with a margin that the tests measure. Columns that do not vary have no tails.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, p)
-    skewness, kurtosis : float
-        Limits of the absolute skewness and of the excess kurtosis.
+    The limits are those of the absolute skewness and of the excess kurtosis. The paper gives none.
+    These separate its four laws and its data at every sample size it uses, with a margin that the
+    tests measure. Columns of X (n, p) that do not vary have no tails.
 
     Examples
     --------
@@ -293,10 +287,8 @@ class AdaptiveRank(BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> S, Y = rng.standard_normal((300, 5)), rng.standard_normal((300, 4))
     >>> given = {"scores": S, "Y": Y, "rng": rng}
-    >>> for X in (S, np.exp(2 * S)):
-    ...     print(AdaptiveRank().select(S.T @ Y / 300, X=X, **given).method)
-    permutation
-    energy
+    >>> [AdaptiveRank().select(S.T @ Y / 300, X=X, **given).method for X in (S, np.exp(2 * S))]
+    ['permutation', 'energy']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -356,14 +348,14 @@ class SequentialRank(BaseEstimator):
     r"""Sequential test for the rank of :math:`M = E\{s(x) y^\top\}`, with a p-value for each step.
 
     Step k tests that k - 1 directions are enough. It projects the k - 1 leading singular vectors
-    off scores and responses. It also subtracts from both what piecewise linear functions of the
-    k - 1 indices explain, because a biased score shows nonlinear links of a found index as further
+    off scores and responses, and subtracts from both what piecewise linear functions of the k - 1
+    indices explain, because a biased score shows nonlinear links of a found index as further
     directions. With the remainders P and Q the statistics are the largest singular value of
     :math:`P^\top Q` and its largest column norm. They are compared with their values after random
-    flips of the signs of the rows of Q. Flips keep each row of scores with its own response, so the
-    hypothesis is :math:`M = 0` and not independence. The smaller of the two p-values is calibrated
-    on the same flips. The rank is the number of steps before the first whose p-value exceeds the
-    level.
+    flips of the signs of the rows of Q, which keep each row of scores with its own response, so
+    that the hypothesis is :math:`M = 0` and not independence. The smaller of the two p-values is
+    calibrated on the same flips. The rank is the number of steps before the first whose p-value
+    exceeds the level.
 
     Parameters
     ----------
@@ -379,11 +371,11 @@ class SequentialRank(BaseEstimator):
     -----
     Responses are clipped at 8 robust standard deviations from their medians, so that one extreme
     row cannot decide. A response that a ridge regression predicts more than twice as badly as the
-    median response counts less. These two constants were chosen on isotropic and log-normal designs
-    of the paper's Table 2, and confirmed on its other two distributions. The test detects mean
-    gradients. A link that is even in a symmetric index has none, and with such links and few
-    columns the test is conservative. Noise may pass for signal if it is skewed and its spread
-    depends on x.
+    median response counts less. Both constants were chosen on isotropic and log-normal designs of
+    the paper's Table 2, and confirmed on its other two distributions. A link that is even in a
+    symmetric index has no mean gradient, which the test would detect; with such links and few
+    columns it is conservative. Noise may pass for signal if it is skewed and its spread depends on
+    x.
 
     Examples
     --------
@@ -414,16 +406,9 @@ class SequentialRank(BaseEstimator):
         X: ArrayLike,
         rng: np.random.Generator,
     ) -> RankSelection:
-        """Return the rank of ``cross_moment`` (p, q); it may be 0.
+        """Return the rank of ``cross_moment`` (p, q), of which only the shape is used; it may be 0.
 
-        Parameters
-        ----------
-        cross_moment : array-like of shape (p, q)
-            Only its shape is used, because the test forms a moment of its own.
-        scores, X : array-like of shape (n, p)
-            Scores and points, in the same comparable units.
-        Y : array-like of shape (n, q)
-            Responses.
+        Scores and X (n, p) have the same comparable units.
         """
         self._validate_params()
         check_parameters(self)

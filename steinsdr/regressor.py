@@ -54,7 +54,7 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     :math:`\hat f` that the indices do not explain is at most the sum of the eigenvalues left out.
     For a linear fit the indices are the principal components of the fitted values.
     :math:`\hat A` is the moment :math:`M_w` of :class:`steinsdr.SteinSDR` with the gradients of
-    :math:`\hat f` as weights, without its second term, which corrects the fit by the score.
+    :math:`\hat f` as weights, without the term that corrects the fit by the score.
 
     From the indices each response is predicted by the average, with the same weights, of five
     fits: these three, and both kernel ridge regressions again in the metric :math:`\hat A` of the
@@ -271,8 +271,7 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit and score a regressor on the rows whose responses are not all NaN.
 
     In a pipeline :class:`steinsdr.SteinSDR` can learn its score from unlabeled rows too, but the
-    regressor after it must not see them. This wrapper hides them from the regressor. Its ``score``
-    leaves them out as well, so that ``cross_val_score`` runs on data where most rows of Y are NaN.
+    regressor after it must not see them, nor must ``cross_val_score``.
 
     Parameters
     ----------

@@ -132,15 +132,9 @@ def _leading_links(r: int, version: str) -> list[Link]:
 def links(indices: NDArray, q: int = 10, *, version: str = "section41") -> NDArray:
     r"""Return :math:`\mathcal F(B^\top x)`, shape (n, q), of index values (n, r).
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, r)
-        Rows :math:`B^\top x_i`; r must be 3 in "section41" and 1, 3 or 5 in "section42".
-    q : int
-        Number of responses; those after the listed links are
-        :math:`f_k(x) = \sin(x_{i_k})` with :math:`i_k = \{(k-1) \bmod r\} + 1`.
-    version : {"section41", "section42"}
-        The paper announces the same links for r = 3 in both sections but prints others.
+    Rows are :math:`B^\top x_i`, with r = 3 in "section41" and 1, 3 or 5 in "section42": the paper
+    announces the same links for r = 3 in both sections but prints others. Responses after the
+    listed links are :math:`f_k(x) = \sin(x_{i_k})` with :math:`i_k = \{(k-1) \bmod r\} + 1`.
     """
     allowed = _ALLOWED_RANKS[check_choice(version, "version", _ALLOWED_RANKS)]
     indices = check_matrix(indices, "indices")

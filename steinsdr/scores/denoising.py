@@ -68,18 +68,11 @@ class DenoisingScore(BaseEstimator):
     train_scores_ : ndarray of shape (n, p)
         :math:`\hat s(x_i)` at the training points.
 
-    Raises
-    ------
-    FloatingPointError
-        If training diverges (the loss is not finite).
-    ImportError
-        If torch is missing, which the extra ``nn`` brings.
-
     Notes
     -----
-    The network needs thousands of points. With a few hundred it mostly learns the noise. The score
-    it aims at is that of the noisy law, so a density with features finer than :math:`\sigma` is
-    blurred.
+    It needs torch, which the extra ``nn`` brings, and thousands of points: with a few hundred it
+    mostly learns the noise. A loss that is not finite is a FloatingPointError. The score it aims at
+    is that of the noisy law, so a density with features finer than :math:`\sigma` is blurred.
 
     References
     ----------
