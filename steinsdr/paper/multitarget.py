@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.io import arff
 
-from .._base import check_boolean, check_choice, check_path
+from .._base import check_argument, check_choice
 from .patchseq import DATA_VARIABLE, file_sha256, imported_pooch
 
 MULTITARGET: dict[str, dict[str, Any]] = tomllib.loads(
@@ -51,8 +51,8 @@ def load_multitarget(
     >>> X.shape, Y.shape  # doctest: +SKIP
     ((103, 7), (103, 3))
     """
-    check_boolean(verify, "verify")
-    check_path(folder, "folder", optional=True)
+    check_argument(verify, "verify", "boolean")
+    check_argument(folder, "folder", str, os.PathLike, None)
     entry = MULTITARGET[check_choice(name, "name", MULTITARGET)]
     file = f"{name}.arff"
     given = folder

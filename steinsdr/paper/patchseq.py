@@ -27,7 +27,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import StandardScaler
 
-from .._base import check_boolean, check_choice, check_matrix, check_path, varying_columns
+from .._base import check_argument, check_choice, check_matrix, varying_columns
 from ..estimator import SteinSDR
 from ..simulation import BASE_SEED, stream, stream_seed
 from .network import errors_by_epoch
@@ -121,8 +121,8 @@ def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> P
     >>> data.counts.shape, data.ephys.shape  # doctest: +SKIP
     ((1213, 1000), (1213, 16))
     """
-    check_boolean(verify, "verify")
-    check_path(folder, "folder", optional=True)
+    check_argument(verify, "verify", "boolean")
+    check_argument(folder, "folder", str, os.PathLike, None)
     if folder is None and os.environ.get(DATA_VARIABLE):
         folder = Path(os.environ[DATA_VARIABLE]) / _FOLDER
     if folder is None:
