@@ -459,6 +459,7 @@ def _fit_facts(analysis: Analysis) -> dict[str, Any]:
     return {
         "r": r,
         "directions": _count(r, "direction"),
+        "these_explain": "the direction explains" if r == 1 else "the directions explain",
         "relation": relations[analysis.number],
         "number": analysis.number,
         "tested": test.rank,
@@ -527,12 +528,12 @@ def _stability_facts(analysis: Analysis) -> dict[str, Any]:
     loadings = analysis.loadings()
     dense = ~analysis.predictors["remarks"].str.contains("values|often|collinear")
     clear = loadings[loadings["clear"]]["loading"].abs().groupby("predictor").max()
-    largest = clear[dense.reindex(clear.index)].nlargest(3).index
+    largest = quoted(clear[dense.reindex(clear.index)].nlargest(3).index)
     stability = analysis.stability
     facts = {
         "n_clear": int(loadings["clear"].sum()),
         "n_loadings": len(loadings),
-        "clearest": f", the largest of them those of {quoted(largest)}" if len(largest) else "",
+        "clearest": f" (largest, of columns without remarks: {largest})" if largest else "",
         "resampled": stability is not None,
         "chance": 0.0,
         "instability": 0.0,
