@@ -56,13 +56,7 @@ class _Task(NamedTuple):
 
 
 def _measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
-    """Measure cells; what fails is recorded with its reason.
-
-    Raises
-    ------
-    OSError
-        If the data can not be had: the machine's failure, not a method's.
-    """
+    """Measure cells; what fails is recorded with its reason, unless the data can not be had."""
     return [Row(cell, *attempt(partial(_error, experiment, cell))) for cell in cells]
 
 

@@ -46,13 +46,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 
 def find_experiment(name: str) -> Experiment:
-    """Return an experiment by name; its module is imported now.
-
-    Examples
-    --------
-    >>> find_experiment("table2").keys
-    ('law', 'r', 'method', 'rep')
-    """
+    """Return an experiment by name; its module is imported now."""
     home = EXPERIMENTS[check_choice(name, "experiment", EXPERIMENTS)]
     return getattr(import_module(f".{home}", __package__), name.upper())
 
@@ -163,38 +157,19 @@ def one_thread() -> Iterator[None]:
 class Experiment:
     """A grid of cells, one row of a CSV file for each.
 
-    Attributes
-    ----------
-    name : str
-        Also the stem of its files.
-    axes : mapping of str to tuple
-        Values that are run by default. With the repetition they are the key of a cell.
-    values : mapping of str to type
-        Columns that hold the result, at least 0 and at most what ``largest`` says of them;
-        ``trailing`` ones stand at the end of a row.
-    methods : mapping of str to Method
-        By the values of the axis ``by``.
-    measure : callable
-        ``measure(experiment, cells, folder)`` returns the rows of a group of cells; ``folder``
-        holds score fits shared with other runs, or is None.
-    families : mapping of str to callable
-        What ``measure`` calls for a method of each family. Both decide the fingerprint, without
-        the definitions named in ``unused``.
-    group : callable
-        ``group(experiment, cell)`` is the same for cells that are measured together; groups are
-        dispatched in its order.
-    described : tuple of str
-        Attributes of a method that decide its numbers, for the manifest.
-    design : mapping
-        What all cells have in common, as plain data; ``fixed`` is what elsewhere is an axis.
-    variants : mapping of str to tuple
-        Further values of the axes, run only when a filter names them.
-    subsets : mapping of str to mapping
-        By profile: what it leaves of the axes, unless a filter names more.
-    repetitions : mapping of str to int
-        By profile.
-    precision : float
-        Largest difference at which a replayed number counts as the same, networks aside.
+    Attributes ---------- name     Also the stem of its files. axes, variants, fixed     Values by
+    axis that are run by default, and those that a filter must name. With the repetition     they
+    are the key of a cell; ``fixed`` is what elsewhere is an axis. values, largest, trailing
+    Columns that hold the result with their types, at least 0 and at most ``largest``;
+    ``trailing`` ones stand at the end of a row. methods     By the values of the axis ``by``.
+    measure, families     ``measure(experiment, cells, folder)`` returns the rows of a group of
+    cells; ``folder``     holds score fits shared with other runs, or is None. It calls one of the
+    ``families`` for a     method. Both decide the fingerprint, without the definitions named in
+    ``unused``. group     ``group(experiment, cell)`` is the same for cells that are measured
+    together; groups are     dispatched in its order. described, design     Attributes of a method
+    that decide its numbers, and what all cells have in common. subsets, repetitions     By profile:
+    what it leaves of the axes, unless a filter names more; and repetitions. precision     Largest
+    difference at which a replayed number counts as the same, networks aside.
     """
 
     name: str
@@ -308,20 +283,12 @@ class Experiment:
     def cells(
         self, profile: str = "paper", only: Mapping[str, Iterable[str]] | None = None
     ) -> list[Cell]:
-        """Return the cells of a profile that pass a filter.
+        """Return the cells of a profile ("smoke", "laptop" or "paper") that pass a filter.
 
-        Parameters
-        ----------
-        profile : {"smoke", "laptop", "paper"}
-            Chooses repetitions, and for the smaller ones a part of the grid.
-        only : mapping of str to iterable of str, optional
-            Values to keep by key, as from :func:`parse_only`. A named value is taken even
-            where the profile leaves it out.
-
-        Raises
-        ------
-        ValueError
-            If a name or value is unknown, or no theory study has a size that is asked for.
+        A profile chooses repetitions, and for the smaller ones a part of the grid. The filter has
+        values to keep by key, as from :func:`parse_only`; a named value is taken even where the
+        profile leaves it out. ValueError if a name or value is unknown, or no theory study has a
+        size that is asked for.
 
         Examples
         --------

@@ -36,20 +36,10 @@ class SharedScore:
     """Hands :class:`steinsdr.SteinSDR` scores that are estimated once for the same points.
 
     Everything that determines them is their key: the estimator's class and settings, the points
-    that it is fitted to, and those where it is evaluated. On disk the code of the estimator
-    belongs to it, too. A file appears whole or not at all: concurrent processes at worst do the
-    same work twice.
-
-    Parameters
-    ----------
-    estimator : TikhonovScore or DenoisingScore
-        Fitted when points are new.
-    known : dict
-        Scores by key; shared by those who may use them.
-    folder : path, optional
-        Where scores are kept as ``.npz`` files as well.
-    at : ndarray, optional
-        Points where scores are wanted together; each call asks for some of the first.
+    that it is fitted to, and those where it is evaluated. Scores are kept in the dict ``known``
+    and, if there is a ``folder``, as ``.npz`` files, whose key has the code of the estimator, too.
+    A file appears whole or not at all: concurrent processes at worst do the same work twice. ``at``
+    are points where scores are wanted together; each call asks for some of the first.
     """
 
     def __init__(

@@ -28,11 +28,6 @@ def compare_settings() -> pd.DataFrame:
     """Return the settings that the paper's tables print, beside the defaults.
 
     Columns are table (its label in the paper's source), used_by, setting, printed, default, same.
-
-    Examples
-    --------
-    >>> bool(compare_settings().same.all())
-    True
     """
     tables = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     users = {user.__name__: user for user in _USERS}
