@@ -157,19 +157,32 @@ def one_thread() -> Iterator[None]:
 class Experiment:
     """A grid of cells, one row of a CSV file for each.
 
-    Attributes ---------- name     Also the stem of its files. axes, variants, fixed     Values by
-    axis that are run by default, and those that a filter must name. With the repetition     they
-    are the key of a cell; ``fixed`` is what elsewhere is an axis. values, largest, trailing
-    Columns that hold the result with their types, at least 0 and at most ``largest``;
-    ``trailing`` ones stand at the end of a row. methods     By the values of the axis ``by``.
-    measure, families     ``measure(experiment, cells, folder)`` returns the rows of a group of
-    cells; ``folder``     holds score fits shared with other runs, or is None. It calls one of the
-    ``families`` for a     method. Both decide the fingerprint, without the definitions named in
-    ``unused``. group     ``group(experiment, cell)`` is the same for cells that are measured
-    together; groups are     dispatched in its order. described, design     Attributes of a method
-    that decide its numbers, and what all cells have in common. subsets, repetitions     By profile:
-    what it leaves of the axes, unless a filter names more; and repetitions. precision     Largest
-    difference at which a replayed number counts as the same, networks aside.
+    Attributes
+    ----------
+    name
+        Also the stem of its files.
+    axes, variants, fixed
+        Values by axis that are run by default, and those that a filter must name. With the
+        repetition they are the key of a cell; ``fixed`` is what elsewhere is an axis.
+    values, largest, trailing
+        Columns that hold the result with their types, at least 0 and at most ``largest``;
+        ``trailing`` ones stand at the end of a row.
+    methods
+        By the values of the axis ``by``.
+    measure
+        ``measure(experiment, cells, folder)`` returns the rows of a group of cells; ``folder``
+        holds score fits shared with other runs, or is None. For a method it calls the function
+        ``_family`` beside it, that of "second-order" is ``_second_order``. Both decide the
+        fingerprint, without the definitions named in ``unused``.
+    group
+        ``group(experiment, cell)`` is the same for cells that are measured together; groups are
+        dispatched in its order.
+    described, design
+        Attributes of a method that decide its numbers, and what all cells have in common.
+    subsets, repetitions
+        By profile: what it leaves of the axes, unless a filter names more; and repetitions.
+    precision
+        Largest difference at which a replayed number counts as the same, networks aside.
     """
 
     name: str
@@ -177,7 +190,6 @@ class Experiment:
     values: Mapping[str, type]
     methods: Mapping[str, Method]
     measure: Callable[[Experiment, Sequence[Cell], Any], list[Row]]
-    families: Mapping[str, Callable[..., Any]]
     group: Callable[[Experiment, Cell], tuple[Any, ...]]
     described: tuple[str, ...]
     design: Mapping[str, Any]
@@ -203,6 +215,13 @@ class Experiment:
         """All columns of the CSV file."""
         first = (name for name in self.values if name not in self.trailing)
         return (*self.keys, *first, "status", "seconds", *self.trailing)
+
+    @cached_property
+    def families(self) -> dict[str, Callable[..., Any]]:
+        """Return by family the function for its methods, which stands beside ``measure``."""
+        home = import_module(self.measure.__module__)
+        names = {method.family for method in self.methods.values()}
+        return {name: getattr(home, f"_{name.replace('-', '_')}") for name in names}
 
     def known(self, axis: str) -> tuple[Any, ...]:
         """Return all values of an axis, variants included."""

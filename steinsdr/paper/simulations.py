@@ -275,6 +275,9 @@ class _Limit:
         return self
 
 
+_limit, _peer = _Limit, _Peer  # named as the functions of other families are
+
+
 def _csopg(task: _Task) -> Any:
     from ..baselines import CSOPG
 
@@ -335,19 +338,6 @@ TABLE1 = Experiment(
     largest={"distance": 2.45},  # between spans of three directions: at most the root of six
     methods=_METHODS,
     measure=_measure,
-    families={
-        "tikhonov": _tikhonov,
-        "denoising": _denoising,
-        "analytic": _analytic,
-        "sir": _sir,
-        "csopg": _csopg,
-        "ksir": _ksir,
-        "mlp": _mlp,
-        "ridge": _ridge,
-        "rfm": _rfm,
-        "limit": _Limit,
-        "peer": _Peer,
-    },
     group=_group,
     described=("family", "config", "settings", "by_n", "center", "stein"),
     design={"links": "section41", "measure": "distance", **_DESIGN},

@@ -215,15 +215,6 @@ TABLE3 = Experiment(
     trailing=("mse_rhat_honest", "mse_r10_honest"),
     methods=_METHODS,
     measure=_measure,
-    families={
-        "csopg": _csopg,
-        "ksir": _ksir,
-        "mlp": _mlp,
-        "sir": _sir,
-        "tikhonov": _tikhonov,
-        "denoising": _denoising,
-        "linear": _linear,
-    },
     group=_group,
     described=("family", "config", "settings", "rank", "link", "split"),
     design={
