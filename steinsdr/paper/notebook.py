@@ -159,13 +159,9 @@ def fits(value: Any, annotation: Any) -> bool:
 def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:
     """Return the parameters of every notebook in ``folder/parameters/<profile>.yml``.
 
-    Notebooks that the file leaves out have an empty mapping.
-
-    Raises
-    ------
-    ValueError
-        If there is no such profile, or the file names a notebook or parameter that does not
-        exist, or a value has the wrong type.
+    Notebooks that the file leaves out have an empty mapping. ValueError if there is no such
+    profile, or the file names a notebook or parameter that does not exist, or a value has the wrong
+    type.
     """
     import yaml
 
