@@ -180,6 +180,16 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
     return str(_macros().printed(rows, heads, table, where))
 
 
+def printed_tabs(cells: pd.DataFrame, table: str) -> str:
+    """Return a whole table as HTML: a tab for each distribution, with what `printed_html` returns.
+
+    Without the book's style sheet the parts stand one below the other.
+    """
+    laws = cells.loc[cells["table"] == table, "law"].unique()
+    parts = [(LAWS[law].label, Markup(printed_html(cells, table, law=law))) for law in laws]
+    return str(_macros().tabs(table, parts))
+
+
 # The claims.
 
 
