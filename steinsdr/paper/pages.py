@@ -41,7 +41,8 @@ def _macros() -> Any:
     environment = jinja2.Environment(autoescape=True, **options)
     environment.filters |= {"formulas": _formulas, "readable": readable, "title": title_of, "z": _z}
     text = files(__package__).joinpath("pages.html.j2").read_text(encoding="utf-8")
-    known = {"marks": MARKS, "entry_id": entry_id, "asked": ASKED, "answers": ANSWERS}
+    known = {"marks": MARKS, "entry_id": entry_id, "claim_id": claim_id}
+    known |= {"asked": ASKED, "answers": ANSWERS}
     return environment.from_string(text, known).module
 
 
@@ -214,25 +215,38 @@ ASKED = {
 """The questions of the claims in words."""
 
 
+def claim_id(label: str) -> str:
+    """Return the anchor of a statement on the page of claims.
+
+    Examples
+    --------
+    >>> claim_id("sec:ss/sup-default")
+    'claim-sec-ss-sup-default'
+    """
+    return "claim-" + re.sub(r"\W+", "-", label)
+
+
 def claims_html(table: pd.DataFrame, *kinds: str) -> str:
-    """Return claims of some kinds as an HTML table: the paper's words, four answers, and ours.
+    """Return claims of some kinds as HTML: a fold each, whose summary has the answers.
 
     ``table`` is that of ``claims.csv``. The order is that of the kinds, of the paper's numbers and
-    of the file. Without kinds, the choices for the rows of all such tables of a page are returned;
-    ``filter.js`` makes them work.
+    of the file. Without kinds, the choices for all such folds of a page are returned; ``filter.js``
+    makes them work.
     """
     if not kinds:
-        return str(_macros().claim_filters())
+        return str(_macros().claim_filters(table["kind"].unique()))
     if unknown := set(kinds) - set(table["kind"]):
         raise ValueError(
             f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
         )
     rows = table[table["kind"].isin(kinds)].fillna("")
-    known = {claim.label: claim.name for claim in load_claims()}
-    names = rows["label"].map(known).fillna(rows["label"])
-    numbers = names.str.extract(r"^(?!Section)[A-Z][a-z]+ (\d+)", expand=False).astype(float)
-    order = {"kind": pd.Categorical(rows["kind"], kinds), "number": numbers}
-    rows = rows.assign(name=names, **order).sort_values(list(order), kind="stable")
+    known = {claim.label: claim for claim in load_claims()}
+    about = [known[label].about if label in known else "" for label in rows["label"]]
+    names = [known[label].name if label in known else label for label in rows["label"]]
+    rows = rows.assign(about=about, name=names)
+    numbers = rows["name"].str.extract(r"^(?!Section)[A-Z][a-z]+ (\d+)", expand=False)
+    order = {"kind": pd.Categorical(rows["kind"], kinds), "number": numbers.astype(float)}
+    rows = rows.assign(**order).sort_values(list(order), kind="stable")
     return str(_macros().claims(rows.to_dict("records"), _chapter_title))
 
 
