@@ -571,9 +571,7 @@ def _varying(
         if (~wrong).sum() < least:
             left = f"{(~wrong).sum()} column(s) left"
             left += f", {quoted(frame.columns[~wrong])}" if not wrong.all() else ""
-            raise ValueError(
-                " ".join([f"{argument}: {left}; at least {least} needed.", *notes])
-            )
+            raise ValueError(" ".join([f"{argument}: {left}; at least {least} needed.", *notes]))
         kept.append(frame.loc[:, ~wrong])
     return kept[0], kept[1]
 
