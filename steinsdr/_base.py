@@ -91,7 +91,7 @@ def check_argument(value: Any, name: str, *allowed: Any) -> None:
         too_large = abs(int(value)) > (sys.maxsize if sizes else sys.float_info.max)
         if isinstance(value, bool) or too_large or getattr(value, "itemsize", 8) < 8:
             raise ValueError(
-                f"{name} is {value!r}, with which one cannot calculate; expected {expected}."
+                f"{name} is {value!r}, which cannot be calculated with; expected {expected}."
             )
     if not any(one.is_satisfied_by(value) for one in constraints):
         raise ValueError(f"{name} must be {expected}; got {value!r}.")
@@ -176,23 +176,23 @@ def check_points(
     return points
 
 
-def check_responses(Y: ArrayLike, *, n_rows: int, name: str = "y", missing: bool = True) -> NDArray:
-    """Return Y as a float64 matrix (n, q); infinity is refused, and NaN unless ``missing``.
+def check_responses(y: ArrayLike, *, n_rows: int, missing: bool = True) -> NDArray:
+    """Return y as a float64 matrix (n, q); infinity is refused, and NaN unless ``missing``.
 
     A one-dimensional response becomes a single column.
     """
-    if Y is None:
+    if y is None:
         raise ValueError(
             "requires y to be passed, but the target y is None: expected responses of shape (n, q)."
         )
-    array = _numbers(Y, name, flat=True, missing=missing)
+    array = _numbers(y, "y", flat=True, missing=missing)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(f"{name} has shape {array.shape}; expected (n,) or (n, q) with q >= 1.")
+        raise ValueError(f"y has shape {array.shape}; expected (n,) or (n, q) with q >= 1.")
     if array.shape[0] != n_rows:
-        raise ValueError(f"{name} has {array.shape[0]} row(s) but X has {n_rows}; they must match.")
-    check_spread(array, name)
+        raise ValueError(f"y has {array.shape[0]} row(s) but X has {n_rows}; they must match.")
+    check_spread(array, "y")
     return array
 
 
@@ -286,11 +286,17 @@ def _kind(column: Any) -> str:
     return _KINDS.get(kind, "")
 
 
-def check_numbers(value: Any, name: str) -> None:
-    """Raise if an array of any shape, or a single value, cannot be converted to float64."""
+def check_numbers(value: Any, name: str, *, each: Interval | None = None) -> None:
+    """Raise if an array of any shape, or a single value, cannot be converted to float64.
+
+    With ``each`` it must be one number in this range, or a sequence of them.
+    """
     check_numeric_columns(value, name)
     with _naming(name):
-        np.asarray(value, dtype=np.float64)
+        array = np.asarray(value, dtype=np.float64)
+    if each is not None:
+        grid = SequenceOf(each)
+        check_argument(np.atleast_1d(array), name, grid)
 
 
 def check_names(value: Any, name: str) -> None:

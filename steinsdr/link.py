@@ -27,6 +27,7 @@ GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this 
 PENALTIES = np.logspace(-6, 1, 15)
 WIDTHS = (0.5, 1.0, 2.0, 4.0)
 _POSITIVE = Interval(Real, 0, None, closed="neither")
+_OUTER_ROWS = 1_000  # whose gradients are held at once
 CHUNK = 1 << 22  # entries of a kernel matrix held at once
 
 
@@ -120,6 +121,32 @@ def link_gradients(link: Any, X: NDArray, q: int) -> NDArray:
         coefficients = np.atleast_2d(link.coef_).T
         return np.broadcast_to(coefficients, (n, *coefficients.shape))
     return np.stack([_difference(link, X, j) for j in range(p)], axis=1)
+
+
+def mean_outer_product(fits: list[Any], weights: NDArray, T: NDArray) -> NDArray:
+    """Return the mean outer product (k, k) over rows T (n, k) of the gradients of weighted fits.
+
+    ``fits`` are pairs of a metric (k, k) and a fit in the coordinates ``T @ metric``; ``weights``
+    (m, q) hold one for every fit and response.
+    """
+    n, k = T.shape
+    total = np.zeros((k, k))
+    for rows in gen_batches(n, _OUTER_ROWS):
+        gradient: Any = 0.0
+        for weight, (metric, fit) in zip(weights, fits, strict=True):
+            # The chain rule: one in T is the metric times one in the coordinates of the fit.
+            inner = link_gradients(fit, T[rows] @ metric, fit.errors_.size)
+            gradient = gradient + weight * np.tensordot(inner, metric, (1, 0)).swapaxes(1, 2)
+        total += np.tensordot(gradient, gradient, axes=([0, 2], [0, 2]))
+    return total / n
+
+
+def metric_root(outer: NDArray) -> NDArray:
+    """Return the symmetric root of a nonnegative matrix (k, k), scaled to trace k before."""
+    if not np.trace(outer) > 0:  # a constant fit has no direction to follow
+        return np.eye(len(outer))
+    values, vectors = np.linalg.eigh(outer / np.trace(outer) * len(outer))
+    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
 
 
 def _difference(link: Any, X: NDArray, column: int) -> NDArray:

@@ -18,7 +18,6 @@ from sklearn.base import (
 )
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import check_cv
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -32,7 +31,7 @@ from ._base import (
     split_labeled,
     varying_columns,
 )
-from .link import WIDTHS, KernelLink, fit_link, link_gradients
+from .link import WIDTHS, KernelLink, fit_link, mean_outer_product, metric_root
 
 _MAX_CENTERS = 1_000
 _LAPLACE_WIDTHS = (1.0, 2.0, 4.0, 8.0)  # in median distances
@@ -205,7 +204,7 @@ class _Blend:
             for step in range(self.steps):
                 if step:
                     gaussian = self.fits[-2]
-                    metric = _root(_mean_outer_product([gaussian], np.ones((1, 1)), T))
+                    metric = metric_root(mean_outer_product([gaussian], np.ones((1, 1)), T))
                 for kernel, widths in (("gaussian", WIDTHS), ("laplace", _LAPLACE_WIDTHS)):
                     link = KernelLink(kernel=kernel, widths=widths, max_centers=_MAX_CENTERS)
                     self.fits.append((metric, link.fit(T @ metric, Y)))
@@ -223,30 +222,7 @@ class _Blend:
 
     def outer_product(self, T: NDArray) -> NDArray:
         """Return the mean over rows of the gradients' outer products (k, k)."""
-        return _mean_outer_product(self.fits, self.weights, T / self.unit)
-
-
-def _mean_outer_product(fits: list[Any], weights: NDArray, T: NDArray) -> NDArray:
-    """Return the mean outer product (k, k) of the gradients of an average of fits."""
-    n, k = T.shape
-    total = np.zeros((k, k))
-    for rows in gen_batches(n, _MAX_CENTERS):
-        gradient: Any = 0.0
-        for weight, (metric, fit) in zip(weights, fits, strict=True):
-            q = fit.errors_.size
-            # The chain rule: one in T is the metric times one in the coordinates of the fit.
-            inner = link_gradients(fit, T[rows] @ metric, q)
-            gradient = gradient + weight * np.tensordot(inner, metric, (1, 0)).swapaxes(1, 2)
-        total += np.tensordot(gradient, gradient, axes=([0, 2], [0, 2]))
-    return total / n
-
-
-def _root(outer: NDArray) -> NDArray:
-    """Return the symmetric root of a nonnegative matrix (k, k), scaled to trace k before."""
-    if not np.trace(outer) > 0:  # a constant fit has no direction to follow
-        return np.eye(len(outer))
-    values, vectors = np.linalg.eigh(outer / np.trace(outer) * len(outer))
-    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+        return mean_outer_product(self.fits, self.weights, T / self.unit)
 
 
 def _fit(reduction: Any, Z: NDArray, Y: NDArray) -> tuple[Any, _Blend]:
@@ -331,8 +307,8 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
 
     @staticmethod
     def _labeled(points: NDArray, y: ArrayLike) -> tuple[NDArray, NDArray]:
-        responses = check_responses(y, n_rows=len(points), name="y")
-        mask = split_labeled(responses, name="y")
+        responses = check_responses(y, n_rows=len(points))
+        mask = split_labeled(responses)
         if not mask.any():
             raise ValueError("y has no labeled row: every row is NaN.")
         targets = responses[mask]

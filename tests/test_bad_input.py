@@ -275,7 +275,7 @@ REFUSED = [
     (lambda: TikhonovScore().fit(np.eye(30)[:, :1].repeat(3, 1)), "width='median' is zero"),
     (lambda: TikhonovScore(standardize=False).fit(1e-110 * X), "kernel width is .* rescale X"),
     (lambda: TikhonovScore(standardize=False).fit(1e60 * X), "X and width: the size of the kern"),
-    (lambda: CENTERS.fit(1e30 * X), "X, lam and width: a curvature must be .*; got 0"),
+    (lambda: CENTERS.fit(1e30 * X), "X, lam and width: a step's curvature must be .*; got 0"),
     (lambda: TikhonovScoreCV().fit(np.repeat(X[:3], 9, axis=0)), "X has 3 distinct row"),
     (lambda: TikhonovScoreCV().fit(LATE), r"X without one .* 1 constant column\(s\) \(1\)"),
     (lambda: TikhonovScoreCV().fit(frame(LATE)), r"X without one .* 1 constant column\(s\) \(b\)"),

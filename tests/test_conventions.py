@@ -199,7 +199,7 @@ BAD = [
     (SteinRegressor(reduction=[3]), "reduction: 3 is not a transformer"),
     (SteinRegressor(reduction=SteinSDR), "'reduction' parameter"),
     (TikhonovScore(n_centers=61), r"n_centers=61, but X has 60 row"),
-    (TikhonovScoreCV(lams=[1e-3, -1.0]), "lams must be positive finite numbers"),
+    (TikhonovScoreCV(lams=[1e-3, -1.0]), "lams must be a sequence whose values are"),
     (TikhonovScoreCV(estimator=TikhonovScore), "'estimator' parameter"),
     (TikhonovScoreCV(estimator=TikhonovScore(tol=-1.0)), "'tol' parameter"),
     (GaussianScore(np.zeros(6), -np.eye(6)), "positive definite"),

@@ -10,8 +10,8 @@ of the package selects it.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -35,12 +35,9 @@ _SQUARE_MATRICES = 4  # n x n, held at once by the cross-validation
 _TIE = 1e-12  # reduced points closer than this are tied in the cross-validation
 
 
+@dataclass(eq=False, repr=False)  # the constructor; all else is scikit-learn's
 class _MaveTransformer(DirectionTransformer):
     """What :class:`CSOPG` and :class:`KSIR` share: everything but the weights of neighbours."""
-
-    max_dim: int
-    screen: int | Literal["default"] | None
-    scale: Literal["raw", "standardized"]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": DirectionTransformer._parameter_constraints["n_components"],
@@ -49,20 +46,23 @@ class _MaveTransformer(DirectionTransformer):
         "scale": [StrOptions({"raw", "standardized"})],
     }
 
-    @abstractmethod
+    n_components: int | Literal["auto"] = "auto"
+    _: KW_ONLY
+    max_dim: int = 10
+    screen: int | Literal["default"] | None = "default"
+    scale: Literal["raw", "standardized"] = "raw"
+
     def _bases(
         self, x: NDArray, F: NDArray, Y: NDArray, *, null: NDArray, max_dim: int
     ) -> dict[int, NDArray]:
         """Return bases (s, d) of whitened x (n, s) for all d; x does not vary along ``null``."""
+        raise NotImplementedError
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Estimate the directions for every dimension from X (n, p), n >= 3, and y (n,) or (n, q).
+        """Estimate the directions of every dimension from X (n, p), n >= 3, and y (n,) or (n, q).
 
-        Raises
-        ------
-        ValueError
-            If no column of X or y varies, or one holds NaN or infinity; if a parameter is out of
-            range, or ``n_components`` exceeds ``max_dim`` or the rank of the columns kept.
+        It is a ValueError if values are NaN, or if ``n_components`` exceeds ``max_dim`` or the rank
+        of the columns kept.
         """
         self._validate_params()
         X, Y = self._check_complete(X, y, min_rows=3)
@@ -105,17 +105,12 @@ class _MaveTransformer(DirectionTransformer):
 
     def _check_memory(self, n: int, q: int) -> None:
         """Raise if n x n matrices and indicators would take more than the limit."""
-
-        def needed(n: int) -> float:
-            return 8.0 * (_SQUARE_MATRICES * n**2 + 4 * n * q * _n_levels(n))
-
-        if needed(n) > _MEMORY_LIMIT:
-            rows = np.arange(3, n, 100)
-            most = rows[np.flatnonzero([needed(int(m)) <= _MEMORY_LIMIT for m in rows])[-1]]
+        needed = 8.0 * (_SQUARE_MATRICES * n**2 + 4 * n * q * _n_levels(n))
+        if needed > _MEMORY_LIMIT:
             raise ValueError(
                 f"X has n = {n} rows: {type(self).__name__} holds n x n matrices and indicators of "
-                f"about {needed(n) / 1e9:.1f} GB, and the limit is {_MEMORY_LIMIT / 1e9:.0f} GB. "
-                f"Pass a random subset of at most {most} rows."
+                f"about {needed / 1e9:.1f} GB, and the limit is {_MEMORY_LIMIT / 1e9:.0f} GB. Pass "
+                "a random subset of the rows."
             )
 
 
@@ -152,13 +147,10 @@ class CSOPG(_MaveTransformer):
         The package's directions: columns of unit length, not orthogonal.
     directions_path_ : dict of int to ndarray
         For every d = 1..max_dim the directions (p, d). They are not nested.
-    n_components_ : int
-        Dimension used.
-    selected_dim_ : int
-        Dimension that cross-validation selects; 0 if no direction beats the mean.
+    n_components_, selected_dim_ : int
+        Dimension used, and the one that cross-validation selects; 0 if none beats the mean.
     cv_, cv0_ : ndarray of shape (max_dim,), float
-        Cross-validation error for d = 1..max_dim and for d = 0. It is always that of the
-        raw directions.
+        Cross-validation error of the raw directions for d = 1..max_dim, and for d = 0.
     selected_ : ndarray of int
         Columns of X kept, by decreasing distance correlation if some were not.
 
@@ -166,23 +158,19 @@ class CSOPG(_MaveTransformer):
     -----
     - Screening is on by default. At p = 100 only 13, 22, 53, 81 columns survive n = 50, 100,
       300, 500, so a dense B cannot be recovered however good the rest.
-    - The first fits smooth in as many dimensions as columns are kept, and gain little from
-      points that are all far apart.
     - The cross-validation does not refit without the held-out point, and overfits: of responses
       independent of x it selects several dimensions (the competitors' chapter shows it). Like the
       package's it takes distances below about 1e-12 for ties, so X in such units selects too few.
-    - Y enters through ranks alone (but for interpolated quantiles), except in the screening,
-      which uses its raw scale.
-    - For 200 <= n < 300 the package decides ties between anchors by rounding; here the first of
-      two tied points is taken. A constant column makes the package return NaN; here it gets
-      loadings of zero, and so do directions in which the kept columns do not vary.
+    - Where the package decides ties between anchors by rounding (200 <= n < 300), the first of two
+      tied points is taken. Where it returns NaN, for a constant column, loadings are zero; so are
+      those of directions in which the kept columns do not vary.
 
     References
     ----------
-    Y. Xia, "A constructive approach to the estimation of dimension reduction
-    directions", Annals of Statistics 35 (2007), 2654-2690.
+    Y. Xia (2007). A constructive approach to the estimation of dimension reduction directions.
+    Annals of Statistics 35, 2654-2690.
 
-    W. Hang and Y. Xia, "MAVE: Methods for Dimension Reduction", R package 1.3.11 (2021).
+    W. Hang, Y. Xia (2021). MAVE: Methods for Dimension Reduction. R package 1.3.11.
 
     Examples
     --------
@@ -196,19 +184,6 @@ class CSOPG(_MaveTransformer):
     >>> procrustes_distance(one.components_.T, two.components_.T) < 1e-6
     True
     """
-
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] = "auto",
-        *,
-        max_dim: int = 10,
-        screen: int | Literal["default"] | None = "default",
-        scale: Literal["raw", "standardized"] = "raw",
-    ) -> None:
-        self.n_components = n_components
-        self.max_dim = max_dim
-        self.screen = screen
-        self.scale = scale
 
     def _bases(
         self, x: NDArray, F: NDArray, Y: NDArray, *, null: NDArray, max_dim: int
@@ -234,6 +209,7 @@ def _dimension_sequence(p: int, max_dim: int) -> list[int]:
     return [int(d) for d in shrunk if d >= max_dim] + list(range(max_dim, 0, -1))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KSIR(_MaveTransformer):
     r"""Kernel sliced inverse regression, as R package MAVE 1.3.11 computes it.
 
@@ -242,17 +218,16 @@ class KSIR(_MaveTransformer):
 
     Parameters
     ----------
-    n_components : int or "auto", default="auto"
+    n_components, screen, scale
         As of :class:`CSOPG`.
     max_dim : int, default=10
         Largest dimension fitted. The directions do not depend on it, but the selected dimension
         does. 10 fits the paper's Table 2; 7 cannot give its mean error of 4.11 at r = 3.
-    screen, scale
-        As of :class:`CSOPG`.
     weigh : {"first", "all"}, default="first"
         Which responses measure the distance between points. The package uses **the first
-        response only**, with a bandwidth and anchors from all, all in raw units. "all"
-        repairs that: all responses, each divided by its standard deviation.
+        response only**, with a bandwidth and anchors from all, all in raw units, so that the result
+        depends on which comes first and on the units of the others. "all" repairs that: all
+        responses, each divided by its standard deviation.
 
     Attributes
     ----------
@@ -261,16 +236,8 @@ class KSIR(_MaveTransformer):
 
     Notes
     -----
-    With ``weigh="first"`` and q > 1 the result depends on which response comes first, and on
-    the units of the others. Like all inverse regression it is blind to links that are even in
-    a symmetric index; :class:`CSOPG` sees them. The other notes of :class:`CSOPG` hold here too.
-
-    References
-    ----------
-    K.-C. Li, "Sliced inverse regression for dimension reduction", Journal of the American
-    Statistical Association 86 (1991), 316-327.
-
-    W. Hang and Y. Xia, "MAVE: Methods for Dimension Reduction", R package 1.3.11 (2021).
+    Like all inverse regression (:class:`SIR`) it is blind to links that are even in a symmetric
+    index; :class:`CSOPG` sees them, and its other notes hold here too.
 
     Examples
     --------
@@ -288,20 +255,7 @@ class KSIR(_MaveTransformer):
         "weigh": [StrOptions({"first", "all"})],
     }
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] = "auto",
-        *,
-        max_dim: int = 10,
-        screen: int | Literal["default"] | None = "default",
-        scale: Literal["raw", "standardized"] = "raw",
-        weigh: Literal["first", "all"] = "first",
-    ) -> None:
-        self.n_components = n_components
-        self.max_dim = max_dim
-        self.screen = screen
-        self.scale = scale
-        self.weigh = weigh
+    weigh: Literal["first", "all"] = "first"
 
     def _bases(
         self, x: NDArray, F: NDArray, Y: NDArray, *, null: NDArray, max_dim: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,6 +19,7 @@ from ..rank import DirectionTransformer, DominanceRank, RankRule
 _SINGLE_LIMIT = 1e15  # sums of squares of larger values overflow in single precision
 
 
+@dataclass(eq=False, repr=False)  # the constructor; all else is scikit-learn's
 class MLPDirections(DirectionTransformer):
     r"""The neural network baseline: top right singular vectors of the first-layer weights.
 
@@ -49,30 +51,20 @@ class MLPDirections(DirectionTransformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (r, p)
-        Orthonormal rows, the top right singular vectors of ``weights_``.
-    singular_values_ : ndarray
-        Singular values of ``weights_``.
     weights_ : ndarray of shape (hidden[0], p)
         First-layer weights in the chosen scale.
     loss_curve_ : ndarray of shape (epochs,)
         Mean training loss of each epoch.
-    n_components_ : int
-        Dimension used.
-    rank_ : RankSelection or None
-        How it was selected; None if ``n_components`` is an integer.
-
-    Raises
-    ------
-    FloatingPointError
-        If training diverges.
+    components_, singular_values_, n_components_, rank_
+        As in :class:`steinsdr.SteinSDR`, of ``weights_`` and its top right singular vectors.
 
     Notes
     -----
     The weights keep their random start where training does not move them: with few rows the
     directions are mostly noise, and the spectrum is flat, so that Algorithm 4 returns (nearly) its
     largest candidate. In the raw scale columns of small spread have large weights, noise included,
-    and lead the decomposition. Constant columns get zero loadings.
+    and lead the decomposition. Constant columns get zero loadings. If training diverges, it is a
+    FloatingPointError.
 
     Examples
     --------
@@ -94,37 +86,21 @@ class MLPDirections(DirectionTransformer):
         "standardize_responses": ["boolean"],
     }
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] = "auto",
-        *,
-        hidden: Sequence[int] = (256, 128),
-        epochs: int = 100,
-        batch_size: int = 64,
-        learning_rate: float = 1e-3,
-        scale: str = "raw",
-        standardize_responses: bool = False,
-        rank: str | RankRule = "adaptive",
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.hidden = hidden
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.scale = scale
-        self.standardize_responses = standardize_responses
-        self.rank = rank
-        self.random_state = random_state
+    n_components: int | Literal["auto"] = "auto"
+    _: KW_ONLY
+    hidden: Sequence[int] = (256, 128)
+    epochs: int = 100
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    scale: str = "raw"
+    standardize_responses: bool = False
+    rank: str | RankRule = "adaptive"
+    random_state: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train the network on X (n, p), n >= 2, and y (n,) or (n, q); decompose its first layer.
+        """Train on X (n, p), n >= 2, and y (n,) or (n, q), without NaN; decompose the first layer.
 
-        Raises
-        ------
-        ValueError
-            If no column of X or y varies, or one holds NaN or infinity; if a parameter is out of
-            range, or ``n_components`` exceeds the columns that vary.
+        It is a ValueError if ``n_components`` exceeds the columns that vary.
         """
         self._validate_params()
         check_argument(self.batch_size, "batch_size", int)  # PyTorch takes no integer of NumPy

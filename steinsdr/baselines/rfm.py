@@ -2,7 +2,8 @@ r"""Recursive feature machine: kernel ridge regression that learns its own metri
 
 from __future__ import annotations
 
-import numbers
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,12 +12,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import svd_flip
 
 from .._base import check_result, varying_columns
-from ..link import KernelLink
-from ..rank import DirectionTransformer, RankRule, RankSelection, energy_rank
-
-MIN_ROWS = 4
+from ..link import KernelLink, mean_outer_product, metric_root
+from ..rank import DirectionTransformer, RankSelection, energy_rank
 
 
+@dataclass(eq=False, repr=False)  # the constructor; all else is scikit-learn's
 class RFM(DirectionTransformer):
     r"""Leading eigenvectors of the average gradient outer product of a kernel fit.
 
@@ -32,19 +32,14 @@ class RFM(DirectionTransformer):
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Dimension r. "auto" takes as many eigenvalues as reach 95 percent of their sum, or what
-        ``rank`` selects.
+        Dimension r. "auto" takes as many eigenvalues as reach 95 percent of their sum.
     steps : int, default=3
         Kernel fits; with 1 the metric is never learned.
-    rank : "adaptive" or object, default="adaptive"
-        Rank rule for ``n_components="auto"``; its ``select`` gets the p x p root of :math:`\hat A`.
     max_centers : int, default=2000
         Rows that carry the kernel expansion.
 
     Attributes
     ----------
-    components_ : ndarray of shape (r, p)
-        Orthonormal rows that span the estimate, in the raw scale of X.
     agop_ : ndarray of shape (p, p)
         :math:`\hat A` of the chosen step, in the raw scale of X.
     singular_values_ : ndarray of shape (p,)
@@ -53,7 +48,7 @@ class RFM(DirectionTransformer):
         The chosen step, counted from 1.
     errors_ : list of float
         Leave-one-out error of every step.
-    n_components_, rank_, n_features_in_, feature_names_in_
+    components_, n_components_, rank_
         As in :class:`steinsdr.SteinSDR`.
 
     Notes
@@ -79,31 +74,20 @@ class RFM(DirectionTransformer):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            key: DirectionTransformer._parameter_constraints[key]
-            for key in ("n_components", "rank")
-        },
-        "steps": [Interval(numbers.Integral, 1, None, closed="left")],
-        "max_centers": [Interval(numbers.Integral, 2, None, closed="left")],
+        "n_components": DirectionTransformer._parameter_constraints["n_components"],
+        "steps": [Interval(Integral, 1, None, closed="left")],
+        "max_centers": [Interval(Integral, 2, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] = "auto",
-        *,
-        steps: int = 3,
-        rank: str | RankRule = "adaptive",
-        max_centers: int = 2000,
-    ) -> None:
-        self.n_components = n_components
-        self.steps = steps
-        self.rank = rank
-        self.max_centers = max_centers
+    n_components: int | Literal["auto"] = "auto"
+    _: KW_ONLY
+    steps: int = 3
+    max_centers: int = 2000
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the central mean subspace from X (n, p) and responses y (n,) or (n, q)."""
         self._validate_params()
-        points, responses = self._check_complete(X, y, min_rows=MIN_ROWS)
+        points, responses = self._check_complete(X, y, min_rows=4)
         self._check_limit(points.shape[1], "the number of columns of X")
         varying = varying_columns(points)
         scale = points[:, varying].std(axis=0)
@@ -112,48 +96,24 @@ class RFM(DirectionTransformer):
         best: NDArray = root
         self.errors_: list[float] = []
         for _ in range(self.steps):
-            link = KernelLink(max_centers=self.max_centers)
-            link.fit(Z @ root, responses)
-            # The chain rule: a gradient in z is the root times one in the learned coordinates.
-            outer = root @ _mean_outer_product(link, Z @ root) @ root
+            link = KernelLink(max_centers=self.max_centers).fit(Z @ root, responses)
+            outer = mean_outer_product([(root, link)], np.ones((1, 1)), Z)
             if not self.errors_ or link.errors_.mean() < min(self.errors_):
                 best = outer
             self.errors_.append(float(link.errors_.mean()))
             if not np.trace(outer) > 0:
                 break  # a constant fit has no direction to follow
-            root = _square_root(outer / np.trace(outer) * len(outer))
+            root = metric_root(outer)
         self.n_steps_ = int(np.argmin(self.errors_)) + 1
         self.agop_ = np.zeros((points.shape[1], points.shape[1]))
         self.agop_[np.ix_(varying, varying)] = best / np.outer(scale, scale)
         check_result(self.agop_, "the gradients' outer products", "X and y")
         U, values, Vt = np.linalg.svd(self.agop_, hermitian=True)
         self.singular_values_ = np.sqrt(np.clip(values, 0.0, None))
-        self.n_components_ = self._select_dimension(
-            _EnergyShare(), _square_root(self.agop_), limit=int(varying.sum())
-        )
+        self.rank_ = None
+        if self.n_components == "auto":
+            rank = energy_rank(self.singular_values_, 0.95)
+            self.rank_ = RankSelection(rank, "energy", self.singular_values_)
+        self.n_components_ = int(self.n_components) if self.rank_ is None else self.rank_.rank
         self.components_ = svd_flip(U, Vt)[0].T[: self.n_components_]
         return self
-
-
-class _EnergyShare:
-    """The rule behind "auto": as many eigenvalues as reach 95 percent of their sum."""
-
-    def select(self, cross_moment: NDArray, **_: Any) -> RankSelection:
-        values = np.linalg.svd(cross_moment, compute_uv=False)
-        return RankSelection(energy_rank(values, 0.95), "energy", values)
-
-
-def _mean_outer_product(link: KernelLink, X: NDArray) -> NDArray:
-    """Return the average gradient outer product (p, p) over rows and responses."""
-    total = np.zeros((X.shape[1], X.shape[1]))
-    step = max(1, (1 << 22) // (X.shape[1] * link.dual_coef_.shape[1]))
-    for start in range(0, len(X), step):
-        gradient = link.gradient(X[start : start + step])
-        total += np.tensordot(gradient, gradient, axes=([0, 2], [0, 2]))
-    return total / len(X)
-
-
-def _square_root(matrix: NDArray) -> NDArray:
-    """Return the symmetric root of a nonnegative matrix."""
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T

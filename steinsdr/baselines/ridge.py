@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,6 +19,7 @@ from ..moments import cross_moment
 from ..rank import AdaptiveRank, DirectionTransformer, RankRule
 
 
+@dataclass(eq=False, repr=False)  # the constructor; all else is scikit-learn's
 class RidgeDirections(DirectionTransformer):
     r"""Leading left singular vectors of the coefficients of a ridge regression of y on x.
 
@@ -48,18 +50,12 @@ class RidgeDirections(DirectionTransformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (r, p)
-        Orthonormal rows that span the estimate, in the raw scale of X.
     cross_moment_ : ndarray of shape (p, q)
-        The coefficients.
-    singular_values_ : ndarray of shape (min(p, q),)
-        Singular values of ``cross_moment_``.
+        The coefficients, in the raw scale of X.
     alpha_ : float
         The chosen penalty, per row.
-    n_components_ : int
-        Dimension used.
-    rank_ : RankSelection or None
-        How the dimension was selected; None if it was given.
+    components_, singular_values_, n_components_, rank_
+        As in :class:`steinsdr.SteinSDR`.
 
     Notes
     -----
@@ -68,8 +64,8 @@ class RidgeDirections(DirectionTransformer):
 
     References
     ----------
-    D. R. Brillinger, "A generalized linear model with 'Gaussian' regressor variables", in: A
-    Festschrift for Erich L. Lehmann, Wadsworth (1983), 97-114.
+    D. R. Brillinger (1983). A generalized linear model with "Gaussian" regressor variables. In: A
+    Festschrift for Erich L. Lehmann, Wadsworth, 97-114.
 
     Examples
     --------
@@ -89,27 +85,16 @@ class RidgeDirections(DirectionTransformer):
         "alphas": [None, SequenceOf(Interval(Real, 0, None, closed="neither"))],
     }
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] = "auto",
-        *,
-        alphas: Sequence[float] | None = None,
-        rank: str | RankRule = "adaptive",
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.alphas = alphas
-        self.rank = rank
-        self.random_state = random_state
+    n_components: int | Literal["auto"] = "auto"
+    _: KW_ONLY
+    alphas: Sequence[float] | None = None
+    rank: str | RankRule = "adaptive"
+    random_state: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Estimate the central subspace from X (n, p), n >= 4, and y (n,) or (n, q).
+        """Estimate the central subspace from X (n, p), n >= 4, and y (n,) or (n, q), without NaN.
 
-        Raises
-        ------
-        ValueError
-            If no column of X or y varies, or one holds NaN or infinity; if a parameter is out of
-            range, or ``n_components`` exceeds the rank of the coefficients.
+        It is a ValueError if ``n_components`` exceeds the rank of the coefficients.
         """
         self._validate_params()
         points, responses = self._check_complete(X, y, min_rows=4)

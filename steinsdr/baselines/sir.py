@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -18,6 +19,7 @@ from ..rank import AdaptiveRank, DirectionTransformer, RankRule
 from ..subspace import orthonormalize
 
 
+@dataclass(eq=False, repr=False)  # the constructor; all else is scikit-learn's
 class SIR(DirectionTransformer):
     r"""Sliced inverse regression, with the slices of all responses pooled.
 
@@ -33,10 +35,11 @@ class SIR(DirectionTransformer):
         Dimension r. "auto" selects it with ``rank``.
     slicing : {"marginal", "projective"}, default="marginal"
         "marginal" slices each response, as the paper does. "projective" slices random combinations
-        :math:`t^\top y` of the standardized responses, and sees what only the joint law of y shows.
+        :math:`t^\top y` of the standardized responses (Li, Wen and Zhu 2008), and sees what only
+        the joint law of y shows.
     n_slices : int, default=10
-        Slices H of a response, at most n // 2. Of 5, 8, 10, 12 and 15 slices, 10 reproduce the
-        paper's Table 1; it uses 12 for its real data.
+        Slices H of a response, at most n // 2. Ten reproduce the paper's Table 1; it uses 12 for
+        its real data.
     n_projections : int, default=200
         Random directions t of "projective".
     rank : "adaptive" or object, default="adaptive"
@@ -46,41 +49,35 @@ class SIR(DirectionTransformer):
         Null of Algorithm 3's permutation test. "pooled" treats permuted data as it treats data,
         and reproduces the paper's Table 2. The others follow the letter of Algorithm 3: permuted
         responses are projected onto one random direction, while the observed matrix is the mean
-        ("projected") or the sum ("projected-sum") over responses. None of
-        the three keeps the level of the test.
+        ("projected") or the sum ("projected-sum") over responses. None keeps the level of the test.
     random_state : int, RandomState or None, default=None
         Projections, and permutations of the rank rule.
 
     Attributes
     ----------
-    components_ : ndarray of shape (r, p)
-        Orthonormal rows that span the estimate, in the raw scale of X.
     eigenvalues_ : ndarray
         Eigenvalues of the pooled matrix, in [0, 1], largest first.
-    n_components_ : int
-        Dimension used.
     n_slices_ : int
         Slices used.
-    rank_ : RankSelection or None
-        How the dimension was selected, on roots of the eigenvalues; None if it was given.
+    components_, n_components_, rank_
+        As in :class:`steinsdr.SteinSDR`; the rule is given roots of the eigenvalues.
 
     Notes
     -----
     Blind to links that are even in a symmetric index, and biased where
     :math:`E(x \mid B^\top x)` is not linear, as for skewed x. Where p approaches n, whitening turns
-    noise into signal: p = n is the worst case, worse than fewer rows. With p >= n the
-    pseudo-inverse keeps everything finite, but the estimate then depends on the units of X.
-    Constant columns get zero loadings, duplicated ones equal loadings. Under light tails
-    Algorithm 3 overestimates r >= 3: it permutes without removing the directions already found.
+    noise into signal: p = n is the worst case. With p >= n the pseudo-inverse keeps everything
+    finite, but the estimate depends on the units of X. Constant columns get zero loadings. Under
+    light tails Algorithm 3 overestimates r >= 3: it permutes without removing the directions
+    already found.
 
     References
     ----------
-    K.-C. Li, "Sliced inverse regression for dimension reduction", Journal of the American
-    Statistical Association 86 (1991), 316-327.
+    K.-C. Li (1991). Sliced inverse regression for dimension reduction. Journal of the American
+    Statistical Association 86, 316-327.
 
-    B. Li, S. Wen and L. Zhu, "On a projective resampling method for dimension reduction with
-    multivariate responses", Journal of the American Statistical Association 103 (2008),
-    1177-1186.
+    B. Li, S. Wen, L. Zhu (2008). On a projective resampling method for dimension reduction with
+    multivariate responses. Journal of the American Statistical Association 103, 1177-1186.
 
     Examples
     --------
@@ -101,33 +98,19 @@ class SIR(DirectionTransformer):
         "null": [StrOptions({"pooled", "projected", "projected-sum"})],
     }
 
-    def __init__(
-        self,
-        n_components: int | Literal["auto"] = "auto",
-        *,
-        slicing: str = "marginal",
-        n_slices: int = 10,
-        n_projections: int = 200,
-        rank: str | RankRule = "adaptive",
-        null: str = "pooled",
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.slicing = slicing
-        self.n_slices = n_slices
-        self.n_projections = n_projections
-        self.rank = rank
-        self.null = null
-        self.random_state = random_state
+    n_components: int | Literal["auto"] = "auto"
+    _: KW_ONLY
+    slicing: str = "marginal"
+    n_slices: int = 10
+    n_projections: int = 200
+    rank: str | RankRule = "adaptive"
+    null: str = "pooled"
+    random_state: Any = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Estimate the central subspace from X (n, p), n >= 4, and y (n,) or (n, q).
+        """Estimate the central subspace from X (n, p), n >= 4, and y (n,) or (n, q), without NaN.
 
-        Raises
-        ------
-        ValueError
-            If no column of X or y varies, or one holds NaN or infinity; if a parameter is out of
-            range, or ``n_components`` exceeds the directions in which slice means differ.
+        It is a ValueError if ``n_components`` exceeds the directions in which slice means differ.
         """
         self._validate_params()
         points, responses = self._check_complete(X, y, min_rows=4)  # two slices of two points

@@ -1,9 +1,4 @@
-r"""Score estimators: objects with ``fit(X)`` and ``evaluate(X)`` -> :math:`s = -\nabla \log p`.
-
-Any object with these two methods can be passed to :class:`steinsdr.SteinSDR`; see
-:class:`ScoreEstimator`. An estimator that knows the scores at its training points without
-another evaluation offers them as ``train_scores_``.
-"""
+r"""Score estimators: objects with ``fit(X)`` and ``evaluate(X)`` -> :math:`s = -\nabla \log p`."""
 
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -38,7 +33,8 @@ class ScoreEstimator(Protocol):
     r"""What :class:`steinsdr.SteinSDR` asks of a score: two methods.
 
     ``fit(X)`` learns from points (n, p) and returns the estimator; ``evaluate(X)`` returns
-    :math:`s(x) = -\nabla \log p(x)` at every row, (m, p). Note the sign.
+    :math:`s(x) = -\nabla \log p(x)` at every row, (m, p). Note the sign. An estimator that knows
+    the scores at its training points without another evaluation offers them as ``train_scores_``.
     """
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:

@@ -135,12 +135,9 @@ def _nystrom_coefficients(
     for n_iter in range(1, max_iter + 1):  # noqa: B007 - reported
         image = kernel.at(rows, direction)
         curved = kernel.adjoint_at(rows, image) + ridge * (kernel @ direction)
-        check_argument(
-            abs(float((direction * curved).sum())),
-            "X, lam and width: a curvature",
-            _POSITIVE,
-        )
-        step = power / float((direction * curved).sum())
+        curvature = float((direction * curved).sum())
+        check_argument(abs(curvature), "X, lam and width: a step's curvature", _POSITIVE)
+        step = power / curvature
         b += step * direction
         fitted += step * image
         residual -= step * curved
@@ -242,13 +239,13 @@ class TikhonovScore(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [_LAMBDA],
-        "width": [StrOptions({"median"}), Interval(Real, 0, None, closed="neither")],
+        "width": [StrOptions({"median"}), _POSITIVE],
         "standardize": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": [_POSITIVE],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_centers": [StrOptions({"auto"}), None, Interval(Integral, 1, None, closed="left")],
         "dtype": [StrOptions({"float64", "float32"})],
-        "memory_limit": [Interval(Real, 0, None, closed="neither")],
+        "memory_limit": [_POSITIVE],
         "random_state": ["random_state"],
     }
 
@@ -358,23 +355,16 @@ class TikhonovScore(BaseEstimator):
         tol = max(self.tol, _NYSTROM_TOL) if nystrom else self.tol
         if residual > tol:
             advice = "Use dtype='float64'" if self.dtype == "float32" else "Raise max_iter or lam"
-            told = (
-                f"the last step still changed the scores by {residual:.1e} of their size, above "
-                f"{tol:.1e}; their error can be many times that"
-                if nystrom
-                else f"the scores' relative error may be {residual:.1e}, above tol={tol:.1e}"
-            )
-            warnings.warn(f"TikhonovScore: {told}. {advice}.", ConvergenceWarning, stacklevel=3)
+            told = "the scores' relative error may be"
+            if nystrom:
+                told = "the error can be many times that: the last step still changed the scores by"
+            text = f"TikhonovScore: {told} {residual:.1e}, above {tol:.1e}. {advice}."
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
 
 
 def _positive_grid(lams: ArrayLike) -> NDArray:
-    check_numbers(lams, "lams")
-    try:
-        grid = np.atleast_1d(np.asarray(lams, dtype=float))
-    except (TypeError, ValueError):
-        grid = np.empty(0)
-    if grid.ndim != 1 or not grid.size or not all(map(_LAMBDA.is_satisfied_by, grid)):
-        raise ValueError(f"lams must be positive finite numbers, each {_LAMBDA}; got {lams!r}.")
+    check_numbers(lams, "lams", each=_LAMBDA)
+    grid = np.atleast_1d(np.asarray(lams, dtype=float))
     return grid
 
 
