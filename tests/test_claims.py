@@ -278,11 +278,11 @@ def test_every_measured_claim_leads_to_a_cell_and_no_cell_is_idle(table):
 
 
 def errata():
-    """Return the entries of the errata: section and first line of each."""
+    """Return the entries of the errata: section and title of each."""
     weights = re.split(r"^## (.*)$", text_of("book/errata"), flags=re.M)[1:]
     entries = []
     for weight, body in zip(weights[::2], weights[1::2], strict=True):
-        entries += [(weight, line) for line in re.findall(r"^(\S.*)\n: ", body, flags=re.M)]
+        entries += [(weight, line) for line in re.findall(r"{dropdown} \*\*(.*)", body)]
     return entries
 
 

@@ -75,6 +75,7 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         (["run", "table1", "--results", "Makefile"], "Makefile"),
         (["check", "table1"], "has no rows of table1"),
         (["ledger"], "has no rows of the paper's tables"),
+        (["status", "--results", "nowhere"], "--results: there is no folder nowhere"),
         (["patchseq", "--partitions", "0"], "--partitions: must be a whole number at least 1"),
         (["replay", "table1", "--law", "ar1"], "table1 needs law, n, method, rep; got law"),
     ],

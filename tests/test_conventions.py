@@ -240,7 +240,7 @@ CALLS = [
     (lambda: simulate(r=2), "links need r in"),
     (lambda: simulate(version="section43"), "version must be one of"),
     (lambda: simulate(r=3, p=2), "r must be an integer between 1 and 2"),
-    (lambda: simulate(noise=-1.0), "noise must be a finite number, zero or above"),
+    (lambda: simulate(noise=-1.0), r"noise must be a float in the range \[0.0, inf\); got -1.0"),
 ]
 
 

@@ -90,11 +90,11 @@ def test_bibiplot_shows_cells_and_names(rng):
         [line.get_xydata()[1] / 3 for line in left.lines[:15]], correlations[longest], atol=1e-12
     )
     assert {text.get_text() for text in right.texts if not text.get_gid()} == set("abcd")
-    assert left.get_ylabel() == "component 3"
+    assert left.get_ylabel() == "direction 3"
     assert {text.get_text() for text in left.texts if text.get_gid()} == {"IT", "Pvalb"}
     fig = figures.plot_overlays(latent[0], ephys, 2 * ephys, ["b", "a"])
     assert len(fig.axes) == 5, "two by two panels and a color bar"
-    np.testing.assert_array_equal(fig.axes[2].collections[0].get_array(), 2 * ephys["b"])
+    np.testing.assert_array_equal(fig.axes[1].collections[0].get_array(), 2 * ephys["b"])
 
 
 # The package's own.
