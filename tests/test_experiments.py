@@ -56,7 +56,7 @@ def test_a_cell_does_not_depend_on_its_company(laptop):
     assert {status for _, status in laptop.values()} == {"ok"}
 
 
-@pytest.fixture(params=["processes", pytest.param("dask", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["processes", pytest.param("dask", marks=pytest.mark.slow)])
 def workers(request):
     """Options of a run that let other processes compute."""
     if request.param == "processes":
