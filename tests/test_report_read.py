@@ -110,7 +110,9 @@ def test_columns_that_share_a_name_are_told_apart_by_their_place(tmp_path, mark)
     assert notes == [
         "twice.csv: columns that shared a name became 'pulse (column 2)', 'pulse (column 4)'."
     ]
-    with pytest.raises(ValueError, match="no column 'pulse'. Did you mean 'pulse"):
+    with pytest.raises(
+        ValueError, match=r"no column 'pulse'\. Did you mean 'pulse \(column 2\)', 'pulse"
+    ):
         read_table(path, "pulse")
 
 

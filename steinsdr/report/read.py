@@ -311,11 +311,11 @@ def read_table(
     left_out |= groups.isna()
     labeled = ~(without | left_out)
     if labeled.sum() < MIN_ROWS:
-        holes = X.isna().sum().sort_values(ascending=False)
-        worst = f" Predictor {holes.index[0]!r} alone lacks {holes.iloc[0]}." if len(holes) else ""
+        holes = X.isna().sum().nlargest(1)
+        worst = "".join(f" Predictor {name!r} alone lacks {k}." for name, k in holes.items() if k)
         raise ValueError(
             f"data: {labeled.sum()} complete row(s) with responses out of {len(frame)}; at least "
-            f"{MIN_ROWS} are needed, as fewer tell nothing about held-out ones.{worst if len(holes) and holes.iloc[0] else ''}"
+            f"{MIN_ROWS} are needed, as fewer tell nothing about held-out ones.{worst}"
         )
     X, Y = _varying(X, Y, labeled, groups, notes)
     for argument, part in (("predictors", X), ("responses", Y)):

@@ -427,9 +427,8 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
         "gaps": ", ".join(f"{name!r} ({k})" for name, k in list(table.gaps.items())[:3]),
     }
     for remark in ("few values", "one value often", "heavy", "collinear", "counter"):
-        names = predictors.index[predictors["remarks"].str.contains(remark)]
-        key = remark.replace(" ", "_")
-        facts[key] = quoted(names)
+        with_it = predictors["remarks"].str.contains(remark)
+        facts[remark.replace(" ", "_")] = quoted(predictors.index[with_it])
     Y = table.Y.to_numpy()
     squares = np.square(Y - Y.mean(axis=0))
     shares = squares.max(axis=0) / squares.sum(axis=0)

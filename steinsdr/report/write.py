@@ -334,15 +334,9 @@ def _summary(analysis: Analysis) -> dict[str, Any]:
             "mean_distance": stability.distances.mean(),
             "chance_distance": stability.chance,
         }
-    return _plain(out)
+    text = json.dumps(out, default=lambda value: value.tolist())  # arrays and their numbers
+    return json.loads(text, parse_float=_six_digits, parse_constant=lambda _: None)
 
 
-def _plain(value: Any) -> Any:
-    """Return ``value`` with plain numbers of six digits and lists."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return float(f"{float(value):.6g}") if np.isfinite(value) else None
-    return value
+def _six_digits(number: str) -> float:
+    return float(f"{float(number):.6g}")
