@@ -211,6 +211,15 @@ def test_rows_of_a_series_are_said_and_a_shuffle_of_them_is_not(rng):
     assert "dependent rows" not in kinds(replace(analysis, table=shuffled))
 
 
+def test_a_response_that_only_rises_may_be_a_series(rng):
+    frame = in_time(rng).assign(year=np.arange(1800, 2000))
+    frame["y"] = np.exp(0.05 * frame["y"].cumsum() + 0.4 * np.arange(200))
+    frame["y"] = np.log(frame["y"].cumsum())
+    analysis = analyze(read_table(frame, "y"), bootstrap=0, folds=2)
+    assert analysis.table.Y["y"].is_monotonic_increasing
+    assert "dependent rows" in kinds(analysis)
+
+
 def test_dependence_that_spoils_nothing_is_not_said(rng):
     # Noise that remembers, beside predictors that do not: products of both are uncorrelated.
     frame = in_time(rng).assign(b=rng.standard_normal(200))

@@ -178,7 +178,6 @@ def analyze(
     >>> analysis.loadings()["loading"].abs().idxmax()
     ('direction 1', 'a')
     """
-    started = time.perf_counter()
     if not isinstance(table, Table):
         raise ValueError(f"table must be that of read_table; got a {type(table).__name__}.")
     n, p = table.X.shape
@@ -236,8 +235,7 @@ def analyze(
         "folds": folds,
         "seed": seed,
     }
-    seconds = time.perf_counter() - started
-    return Analysis(table, sdr, units, test, number, comparison, stability, settings, seconds)
+    return Analysis(table, sdr, units, test, number, comparison, stability, settings)
 
 
 def by_prediction(Z: NDArray, Y: NDArray, seed: int) -> int:

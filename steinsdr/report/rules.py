@@ -262,13 +262,10 @@ def alikeness(values: NDArray, groups: NDArray) -> tuple[NDArray, float]:
 
     Examples
     --------
-    >>> noise = np.random.default_rng(0).standard_normal((300, 1))
-    >>> groups = np.full(300, "")
-    >>> [
-    ...     bool(r[0] > limit)
-    ...     for r, limit in (alikeness(Y, groups) for Y in (noise, noise.cumsum(0)))
-    ... ]
-    [False, True]
+    >>> walks = np.random.default_rng(0).standard_normal((300, 2)).cumsum(axis=0)
+    >>> r, limit = alikeness(walks, np.full(300, ""))
+    >>> bool(r.min() > limit), round(limit, 2)
+    (True, 0.2)
     """
     centered = rankdata(values[np.argsort(groups, kind="stable")], axis=0) - (len(values) + 1) / 2
     products = (centered[1:] * centered[:-1]).sum(axis=0)
@@ -278,7 +275,7 @@ def alikeness(values: NDArray, groups: NDArray) -> tuple[NDArray, float]:
 
 
 def _is_sorted(y: NDArray) -> bool:
-    """Whether rows were sorted by a response, or its classes stand in blocks."""
+    """Whether rows come in the order of a column, or its classes stand in blocks."""
     steps = np.diff(y)
     blocks = np.count_nonzero(steps) < 2 * len(np.unique(y)) <= 2 * FEW_VALUES
     return bool(blocks or np.all(steps >= 0) or np.all(steps <= 0))
@@ -304,8 +301,6 @@ class Analysis:
     stability : Stability or None
     settings : dict
         What was asked for.
-    seconds : float
-        What it took.
     """
 
     table: Table
@@ -316,7 +311,6 @@ class Analysis:
     comparison: Comparison
     stability: Stability | None
     settings: dict[str, Any]
-    seconds: float
 
     @cached_property
     def predictors(self) -> pd.DataFrame:
@@ -481,11 +475,11 @@ def _order_facts(analysis: Analysis) -> dict[str, Any]:
     of_rest, limit = alikeness(rest, groups)
     of_predictors, least = alikeness(Z, groups)
     left, drifting = int(of_rest.argmax()), int(of_predictors.argmax())
-    in_order = any(_is_sorted(y) for y in table.Y.to_numpy().T)
+    # A table that is sorted by a response may be independent, but not by a predictor as well.
+    by_y, by_x = (any(_is_sorted(c) for c in part.to_numpy().T) for part in (table.Y, table.X))
     return {
-        "rows_alike": bool(
-            of_rest[left] > limit and of_predictors[drifting] > least and not in_order
-        ),
+        "rows_alike": (of_rest[left] > limit and of_predictors[drifting] > least)
+        and (by_x or not by_y),
         "rest_alike": of_rest[left],
         "rest_limit": limit,
         "response_alike": repr(str(table.Y.columns[left])),
