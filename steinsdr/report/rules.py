@@ -439,14 +439,15 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
 def _fit_facts(analysis: Analysis) -> dict[str, Any]:
     r, sdr, test = analysis.n_components, analysis.sdr, analysis.test
     p_values = np.asarray(test.p_values)
-    kept, further = p_values[: test.rank], p_values[test.rank : test.rank + 1]
-    found = f"p-value{'' if len(kept) == 1 else 's up to'} {max(kept, default=1.0):.3f}"
-    found += "".join(f", of one more {value:.3f}" for value in further)
+    found = f"p-value{'s up to' if test.rank > 1 else ''} {p_values[: max(1, test.rank)].max():.3f}"
+    if 0 < test.rank < len(p_values):
+        found += f", of one more {p_values[test.rank]:.3f}"
     relations = {
-        "given": ", as asked for",
+        "given": f", as asked for; the test finds {test.rank} ({found})",
         "test": f", by the sequential test ({found})",
-        "nonlinear": f", by prediction, since the links are nonlinear; the test finds {test.rank}",
-        "prediction": ", by prediction, since the test found none",
+        "nonlinear": ", by prediction, since the links are nonlinear; the test finds "
+        f"{test.rank} ({found})",
+        "prediction": f", by prediction, since the test found none ({found})",
     }
     components = None if sdr.coordinates_.basis is None else sdr.coordinates_.basis.shape[1]
     return {
