@@ -126,11 +126,10 @@ class Verdict:
 
     def __str__(self) -> str:
         advised = [f"{finding.text} {finding.advice}" for finding in self.findings]
-        fill = textwrap.TextWrapper(
-            WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False
-        ).fill
-        parts = [self.headline, *map(fill, self.sentences)]
-        return "\n".join(parts + (["Mind:", *map(fill, advised)] if advised else []))
+        fill = textwrap.TextWrapper(WIDTH, initial_indent="- ", subsequent_indent="  ")
+        fill.break_long_words = fill.break_on_hyphens = False  # names and options stay whole
+        parts = [self.headline, *map(fill.fill, self.sentences)]
+        return "\n".join(parts + (["Mind:", *map(fill.fill, advised)] if advised else []))
 
 
 @dataclass(frozen=True)
