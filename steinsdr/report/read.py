@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import mode
 
-from .._base import check_choice, check_path, check_spread, varying_columns
+from .._base import check_argument, check_choice, check_spread, varying_columns
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
@@ -574,7 +575,7 @@ def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame,
     if isinstance(data, pd.DataFrame):
         frame = data.rename(columns=str)
     else:
-        check_path(data, argument)
+        check_argument(data, argument, str, os.PathLike)
         frame, notes = read_frame(data, argument)
         name = Path(data).name
     frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1))
