@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from steinsdr.paper import benchmark
+from steinsdr.paper import benchmark, multitarget
 from steinsdr.paper.benchmark import BENCHMARK
 from steinsdr.paper.designs import DESIGNS, SIMULATED, draw
 from steinsdr.paper.multitarget import MULTITARGET, load_multitarget
@@ -26,8 +26,8 @@ green, 2.5, 5, 6
 
 
 def test_nominal_columns_become_indicators_and_missing_values_stay(tmp_path):
-    (tmp_path / "enb.arff").write_text(ARFF)  # two responses
-    X, Y = load_multitarget("enb", tmp_path, verify=False)
+    (tmp_path / "enb.arff").write_text(ARFF)
+    X, Y = multitarget._read(tmp_path / "enb.arff", 2)
     # Of three colours in the order of the alphabet the first, blue, is where both are zero.
     expected = [[1.5, 0, 1], [np.nan, 0, 0], [2.5, 1, 0]]
     np.testing.assert_array_equal(X.to_numpy(), expected)
@@ -42,10 +42,12 @@ def test_nominal_columns_become_indicators_and_missing_values_stay(tmp_path):
         ("enb", ValueError, "SHA-256 .* expected 8277d909"),
     ],
 )
-def test_wrong_names_and_files_are_told(name, kind, message, tmp_path):
-    (tmp_path / "enb.arff").write_text(ARFF)
+def test_wrong_names_and_files_are_told(name, kind, message, tmp_path, monkeypatch):
+    monkeypatch.setenv("STEINSDR_DATA", str(tmp_path))
+    (tmp_path / "multitarget").mkdir()
+    (tmp_path / "multitarget" / "enb.arff").write_text(ARFF)
     with pytest.raises(kind, match=message):
-        load_multitarget(name, tmp_path)
+        load_multitarget(name)
 
 
 @pytest.mark.skipif(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -22,32 +24,13 @@ from ..simulation import LAWS
 from .ledger import SCANT, readable, title_of
 from .theory.figures import label_log_axis
 
-FAMILY_COLORS: dict[str, str] = {
-    "Pvalb": "#c44e52",
-    "Sst": "#dd8452",
-    "Vip": "#8172b3",
-    "Sncg": "#5d3a9b",
-    "Lamp5": "#da8bc3",
-    "IT": "#2f8f6f",
-    "PT": "#173f6e",
-    "NP": "#5ad1d8",
-    "CT": "#3f8fd2",
-}
-"""One color per transcriptomic family: interneurons red to violet, the others green to blue."""
+_LOOKS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
-METHOD_STYLES: dict[str, tuple[str, str]] = {
-    "TRE-sup": ("-", "o"),
-    "TRE-full": ("-", "s"),
-    "TRE-split": ("-", "^"),
-    "NN-sup": ("-.", "o"),
-    "NN-full": ("-.", "s"),
-    "NN-split": ("-.", "^"),
-    "SIR": ("--", "D"),
-    "csOPG": ("--", "v"),
-    "KSIR": ("--", "P"),
-    "MLP": ("--", "X"),
-}
-"""Line and marker per method: the line tells the family, the marker which of it."""
+FAMILY_COLORS: dict[str, str] = _LOOKS["families"]
+"""One color per transcriptomic family."""
+
+METHOD_STYLES: dict[str, tuple[str, str]] = {k: tuple(v) for k, v in _LOOKS["methods"].items()}
+"""Line and marker per method."""
 
 # The methods that figures name; the others stay in the background.
 _NAMED = ("TRE-sup", "TRE-full", "NN-split", "SIR")
