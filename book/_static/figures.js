@@ -2,13 +2,15 @@
 // Notebooks draw 200 dots an inch, so that 0.4 of them show letters of ten points as eleven pixels.
 document.addEventListener("DOMContentLoaded", () => {
   for (const image of document.querySelectorAll(".bd-article :is(figure, .cell_output) img")) {
-    if (image.closest("a")) continue;
-    const link = document.createElement("a");
+    // Sphinx makes a link of its own of an image that has a width.
+    const link = image.closest("a") ?? document.createElement("a");
     link.className = "full-size";
     link.href = image.src;
     link.title = "Open in full size";
-    image.replaceWith(link);
-    link.append(image);
+    if (!link.contains(image)) {
+      image.replaceWith(link);
+      link.append(image);
+    }
     const measure = () => {
       const legible = parseFloat(image.style.width) || 0.4 * image.naturalWidth;
       link.style.setProperty("--legible", `${legible}px`);
