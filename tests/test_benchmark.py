@@ -110,7 +110,8 @@ def test_the_chapter_falls_back_on_stored_rows(small, monkeypatch):
 
     monkeypatch.setattr(benchmark, "_data", gone)
     stored, notice = live_slice(cells, rows)
-    assert "THE DATA ARE NOT HERE" in notice and "no network" in notice
+    assert "THE DATA ARE NOT HERE" in notice
+    assert "no network" in notice
     keys = ["data", "method", "rep"]
     assert sorted(map(tuple, stored[keys].to_numpy())) == sorted(cells)
     assert list(stored.columns) == list(live.columns)

@@ -324,9 +324,7 @@ class Chapter:
         if self.data is None:
             return self._stored_picture(f"bibiplot_{first}{second}")
         families = list(self.data.cells["family"])
-        return _picture(
-            plot_bibiplot(*self._standardized, self.latent, families, (first, second))
-        )
+        return _picture(plot_bibiplot(*self._standardized, self.latent, families, (first, second)))
 
     def overlays(self) -> bytes:
         """Return a picture (PNG) of four properties over the cells, measured and predicted.
