@@ -183,7 +183,7 @@ def test_choices_of_the_errata_are_its_parts():
     heads = re.findall(r"^## (.*)$", text, flags=re.M)
     parts = [head.lower().replace(" ", "-") for head in heads]
     assert [option["value"] for option in choices.select("option")] == ["", *parts]
-    entries = re.findall(r"{dropdown} .*\n:class-container: erratum\n:name: (\S+)\n", text)
+    entries = re.findall(r"{dropdown} .*\n:class-container: fold\n:name: (\S+)\n", text)
     assert len({*entries}) == text.count("{dropdown}") > 50
 
 
