@@ -182,6 +182,13 @@ def test_failure_in_a_batch_is_reported_and_the_rest_runs(folder, capsys):
     assert nbformat.read("notebooks/good.ipynb", as_version=4).cells[-1].outputs == []
 
 
+def test_death_of_a_notebooks_process_is_one_line(folder, capsys):
+    write_notebook("bad", "import os", "os.kill(os.getppid(), 9)")
+    assert batch("--only", "bad") == 2
+    assert summary()["bad"]["status"] == "not run"
+    assert "a process died (out of memory?); the same command with" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_resume_keeps_what_is_good(folder, monkeypatch):
     package = folder / "package" / "code.py"

@@ -16,6 +16,7 @@ from conftest import ROOT
 from steinsdr.paper import pages
 from steinsdr.paper.claims import CLAIM_COLUMNS, QUESTIONS
 from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper
+from steinsdr.simulation import LAWS
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
 
@@ -132,6 +133,14 @@ def test_printed_tables_mark_agreement():
     assert {len(row) for row in entries(html).values()} == {10}
     with pytest.raises(ValueError, match="law is 'normal'; expected one of"):
         pages.printed_html(whole, "table1", law="normal")
+    tabs = soup(pages.printed_tabs(whole, "table1"))
+    labels, choices = tabs.select("input + label"), tabs.select("input")
+    names = [label.get_text() for label in labels]
+    assert names == [LAWS[law].label for law in ("isotropic", "ar1", "lognormal", "exp_ar1")]
+    assert [label["for"] for label in labels] == [choice["id"] for choice in choices]
+    for name, part in zip(names, tabs.select("input + label + div table"), strict=True):
+        assert name in part.caption.get_text()
+    assert len(tabs.select("input[checked]")) == 1
 
 
 # The claims.

@@ -76,10 +76,7 @@ class Claim:
     def judge(self, stored: StoredRows) -> list[str]:
         """Return the four answers, their basis, the evidence and what survives.
 
-        Raises
-        ------
-        ValueError
-            If the numbers speak against an answer that rests on a proof or a counterexample.
+        ValueError if the numbers speak against an answer that rests on a proof or a counterexample.
         """
         answers = {question: getattr(self, question) for question in QUESTIONS}
         evidence = self.evidence
@@ -109,14 +106,7 @@ class Claim:
 
 @cache
 def load_claims() -> tuple[Claim, ...]:
-    """Return all statements, the sentences about the tables last.
-
-    Examples
-    --------
-    >>> labels = [claim.label for claim in load_claims()]
-    >>> len(set(labels)) == len(labels)
-    True
-    """
+    """Return all statements, the sentences about the tables last."""
     labeled, tables = (
         tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
         for name in ("claims", "sentences")

@@ -149,6 +149,8 @@ def _check(options: argparse.Namespace) -> int:
 def _status(options: argparse.Namespace) -> int:
     from .provenance import status
 
+    if not Path(options.results).is_dir():
+        raise ValueError(f"--results: there is no folder {options.results}.")
     table = status(options.results)
     print(table)
     return int("ROWS ALTERED" in table)

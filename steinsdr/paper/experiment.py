@@ -46,13 +46,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 
 def find_experiment(name: str) -> Experiment:
-    """Return an experiment by name; its module is imported now.
-
-    Examples
-    --------
-    >>> find_experiment("table2").keys
-    ('law', 'r', 'method', 'rep')
-    """
+    """Return an experiment by name; its module is imported now."""
     home = EXPERIMENTS[check_choice(name, "experiment", EXPERIMENTS)]
     return getattr(import_module(f".{home}", __package__), name.upper())
 
@@ -165,35 +159,29 @@ class Experiment:
 
     Attributes
     ----------
-    name : str
+    name
         Also the stem of its files.
-    axes : mapping of str to tuple
-        Values that are run by default. With the repetition they are the key of a cell.
-    values : mapping of str to type
-        Columns that hold the result, at least 0 and at most what ``largest`` says of them;
+    axes, variants, fixed
+        Values by axis that are run by default, and those that a filter must name. With the
+        repetition they are the key of a cell; ``fixed`` is what elsewhere is an axis.
+    values, largest, trailing
+        Columns that hold the result with their types, at least 0 and at most ``largest``;
         ``trailing`` ones stand at the end of a row.
-    methods : mapping of str to Method
+    methods
         By the values of the axis ``by``.
-    measure : callable
+    measure
         ``measure(experiment, cells, folder)`` returns the rows of a group of cells; ``folder``
-        holds score fits shared with other runs, or is None.
-    families : mapping of str to callable
-        What ``measure`` calls for a method of each family. Both decide the fingerprint, without
-        the definitions named in ``unused``.
-    group : callable
+        holds score fits shared with other runs, or is None. For a method it calls the function
+        ``_family`` beside it, that of "second-order" is ``_second_order``. Both decide the
+        fingerprint, without the definitions named in ``unused``.
+    group
         ``group(experiment, cell)`` is the same for cells that are measured together; groups are
         dispatched in its order.
-    described : tuple of str
-        Attributes of a method that decide its numbers, for the manifest.
-    design : mapping
-        What all cells have in common, as plain data; ``fixed`` is what elsewhere is an axis.
-    variants : mapping of str to tuple
-        Further values of the axes, run only when a filter names them.
-    subsets : mapping of str to mapping
-        By profile: what it leaves of the axes, unless a filter names more.
-    repetitions : mapping of str to int
-        By profile.
-    precision : float
+    described, design
+        Attributes of a method that decide its numbers, and what all cells have in common.
+    subsets, repetitions
+        By profile: what it leaves of the axes, unless a filter names more; and repetitions.
+    precision
         Largest difference at which a replayed number counts as the same, networks aside.
     """
 
@@ -202,7 +190,6 @@ class Experiment:
     values: Mapping[str, type]
     methods: Mapping[str, Method]
     measure: Callable[[Experiment, Sequence[Cell], Any], list[Row]]
-    families: Mapping[str, Callable[..., Any]]
     group: Callable[[Experiment, Cell], tuple[Any, ...]]
     described: tuple[str, ...]
     design: Mapping[str, Any]
@@ -228,6 +215,13 @@ class Experiment:
         """All columns of the CSV file."""
         first = (name for name in self.values if name not in self.trailing)
         return (*self.keys, *first, "status", "seconds", *self.trailing)
+
+    @cached_property
+    def families(self) -> dict[str, Callable[..., Any]]:
+        """Return by family the function for its methods, which stands beside ``measure``."""
+        home = import_module(self.measure.__module__)
+        names = {method.family for method in self.methods.values()}
+        return {name: getattr(home, f"_{name.replace('-', '_')}") for name in names}
 
     def known(self, axis: str) -> tuple[Any, ...]:
         """Return all values of an axis, variants included."""
@@ -308,20 +302,12 @@ class Experiment:
     def cells(
         self, profile: str = "paper", only: Mapping[str, Iterable[str]] | None = None
     ) -> list[Cell]:
-        """Return the cells of a profile that pass a filter.
+        """Return the cells of a profile ("smoke", "laptop" or "paper") that pass a filter.
 
-        Parameters
-        ----------
-        profile : {"smoke", "laptop", "paper"}
-            Chooses repetitions, and for the smaller ones a part of the grid.
-        only : mapping of str to iterable of str, optional
-            Values to keep by key, as from :func:`parse_only`. A named value is taken even
-            where the profile leaves it out.
-
-        Raises
-        ------
-        ValueError
-            If a name or value is unknown, or no theory study has a size that is asked for.
+        A profile chooses repetitions, and for the smaller ones a part of the grid. The filter has
+        values to keep by key, as from :func:`parse_only`; a named value is taken even where the
+        profile leaves it out. ValueError if a name or value is unknown, or no theory study has a
+        size that is asked for.
 
         Examples
         --------

@@ -235,7 +235,7 @@ def plot_bibiplot(
     a row per cell, ``latent`` has the variables (n, r) from the genes, :math:`\hat B^\top x`, and
     those of the properties, of which ``components``, counted from 1, are drawn.
     """
-    figure, axes = plt.subplots(2, 1, figsize=(7.6, 12))
+    figure, axes = plt.subplots(2, 1, figsize=(6, 10))
     titles = ("Gene expression", "Electrophysiology")
     for ax, values, scores, title in zip(axes, (genes, ephys), latent, titles, strict=True):
         shown = scores[:, [k - 1 for k in components]]
@@ -243,7 +243,7 @@ def plot_bibiplot(
         n_names = 15 if values is genes else ephys.shape[1]
         colors = [FAMILY_COLORS.get(name, "0.6") for name in families]
         _draw_biplot(ax, shown, values, colors, n_names)
-        ax.set(xlabel=f"component {components[0]}", ylabel=f"component {components[1]}")
+        ax.set(xlabel=f"direction {components[0]}", ylabel=f"direction {components[1]}")
         ax.set_title(title)
         for family in sorted(set(families) & set(FAMILY_COLORS)):
             place = np.median(shown[np.array(families) == family], axis=0)
@@ -285,17 +285,17 @@ def plot_overlays(
 ) -> Figure:
     """Draw the cells in the first two latent dimensions (n, r), colored by a property.
 
-    Each named property, standardized, has a column of two panels: measured and predicted (n, q).
+    Each named property, standardized, has a row of two panels: measured and predicted (n, q).
     """
-    size = (2.9 * len(names), 5.6)
-    fig, axes = plt.subplots(2, len(names), figsize=size, sharex=True, sharey=True)
-    for column, name in zip(axes.T, names, strict=True):
-        for ax, values in zip(column, (measured[name], predicted[name]), strict=True):
+    size = (5.6, 2.3 * len(names) + 0.4)
+    fig, axes = plt.subplots(len(names), 2, figsize=size, sharex=True, sharey=True)
+    for row, name in zip(axes, names, strict=True):
+        for ax, values in zip(row, (measured[name], predicted[name]), strict=True):
             style: dict[str, Any] = {"s": 7, "cmap": "vlag", "vmin": -2, "vmax": 2, "lw": 0}
             drawn = ax.scatter(latent[:, 0], latent[:, 1], c=values, rasterized=True, **style)
             ax.set(xticks=[], yticks=[])
-        column[0].set_title(name, fontsize="medium")
-    axes[0, 0].set(ylabel="measured")
-    axes[1, 0].set(ylabel="predicted")
-    fig.colorbar(drawn, ax=axes, shrink=0.7, label="standard deviations")
+        row[0].set(ylabel=name)
+    axes[0, 0].set_title("measured")
+    axes[0, 1].set_title("predicted")
+    fig.colorbar(drawn, ax=axes, location="bottom", shrink=0.7, label="standard deviations")
     return fig

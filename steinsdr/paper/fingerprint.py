@@ -1,14 +1,10 @@
 """Fingerprints of the code that decides a method's numbers.
 
 A fingerprint is a hash of definitions (functions, classes, constants), not of files: those that can
-be reached by name from the functions that compute a row. Where a definition stands does not
-matter, so moving code between modules leaves every fingerprint as it is. Docstrings, comments,
-annotations and the texts of errors do not count either, because they decide no number. Nor do the
-checks of arguments: functions ``check_*`` refuse bad input and leave good input as it is. Nor does
-what writes files and fingerprints.
-
-The code is that of the moment when this module was imported, so that work on the files during a
-run changes nothing.
+be reached by name from the functions that compute a row. Left out is what decides no number:
+layout, docstrings, comments, annotations, texts of errors, checks of arguments (functions
+``check_*``), and what writes files and fingerprints. The code is that of the moment when this
+module was imported, so that work on the files during a run changes nothing.
 """
 
 from __future__ import annotations

@@ -87,17 +87,10 @@ def _share(outcomes: Any) -> pd.Series:
 
 
 def answer_by_count(true: np.ndarray, every: bool) -> tuple[str, str]:
-    """Return the answer that a count of comparisons supports, and the count.
+    """Return the answer that a count of comparisons supports, and the count, such as "2 of 3".
 
     A statement about all cases is true if all comparisons are, and in part if half of them are. A
     statement about most cases is true if more than half of them are, and else it is not.
-
-    Examples
-    --------
-    >>> answer_by_count(np.array([True, True, False]), every=True)
-    ('in part', '2 of 3')
-    >>> answer_by_count(np.array([True, True, False]), every=False)
-    ('yes', '2 of 3')
     """
     share = float(np.mean(true))
     answer = _graded(share) if every else "yes" if share > 0.5 else "no"

@@ -1,9 +1,7 @@
 """The ledger: every figure of the paper's three tables beside ours, with a computed verdict.
 
 The paper's tables and ours have one long form: the key columns of a table (law and n, law and r,
-or train ratio and gamma), the method, the measure, and mean and sd of a cell. Further functions
-compare methods with each other on the data sets or partitions that they share, those that the
-paper prints in bold among them.
+or train ratio and gamma), the method, the measure, and mean and sd of a cell.
 """
 
 from __future__ import annotations
@@ -73,9 +71,7 @@ def summarize(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame:
 def load_paper(table: str, folder: str | os.PathLike[str]) -> pd.DataFrame:
     """Return the paper's figures: keys, method, measure, mean, sd, bold, failure_rate.
 
-    In Table 3 bold entries and failures are what Section 5 says in words: the smallest error of a
-    column at the selected rank, and the share of failed runs of csOPG and KSIR at the smallest
-    gamma.
+    In Table 3 bold entries and failure rates are what Section 5 says in words.
     """
     return pd.read_csv(Path(folder) / f"{table}.csv").astype({"bold": bool})
 
@@ -129,15 +125,10 @@ def compare_means(
 class Ledger:
     """The comparison and what follows from it.
 
-    Attributes
-    ----------
-    cells : DataFrame
-        One row per figure of the paper: the columns of the file, and besides the measure, the keys
-        (law, n, r, train_ratio, gamma), bold and failure rates.
-    extras : DataFrame
-        Means of the methods and laws that the paper does not have.
-    rows : mapping of str to DataFrame
-        By table, the stored rows that the means are of.
+    ``cells`` has a row per figure of the paper: the columns of the file, and besides the measure,
+    the keys (law, n, r, train_ratio, gamma), bold and failure rates. ``extras`` are means of the
+    methods and laws that the paper does not have, and ``rows`` by table the stored rows behind all
+    means.
     """
 
     cells: pd.DataFrame
@@ -168,12 +159,9 @@ class Ledger:
     def differences(self, notes: pd.DataFrame) -> pd.DataFrame:
         """Return the cells that differ, with the cause or what was tried.
 
-        Parameters
-        ----------
-        notes : DataFrame with columns table, cell, method, note
-            ``cell`` may be a pattern, such as "train_ratio=0.6 * rank" or "*"; of several that
-            fit, the longest counts. A cell without note says how few repetitions it rests on, if
-            they are fewer than 30, else nothing.
+        ``notes`` has the columns table, cell, method, note. ``cell`` may be a pattern, such as
+        "train_ratio=0.6 * rank" or "*"; of several that fit, the longest counts. A cell without
+        note says how few repetitions it rests on, if they are fewer than 30, else nothing.
         """
         columns = ["table", "cell", "method", "paper_mean", "mean", "reps", "z"]
         differing = self.cells.loc[self.cells["verdict"] == "differs", columns]
@@ -249,13 +237,7 @@ def readable(cell: str) -> str:
 
 
 def title_of(table: str) -> str:
-    """Return a table's name as the paper writes it; another experiment's with a capital.
-
-    Examples
-    --------
-    >>> title_of("table1"), title_of("theory")
-    ('Table 1', 'Theory')
-    """
+    """Return a name as the paper writes it, "Table 1"; another experiment's with a capital."""
     return table.replace("table", "table ", 1).capitalize()
 
 
@@ -263,14 +245,6 @@ def verdict_counts(cells: pd.DataFrame) -> pd.DataFrame:
     """Count the verdicts: one row per method and one for all, a column per table and verdict there.
 
     ``cells`` are those of a :class:`Ledger`, or the file ``ledger.csv``.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame(
-    ...     {"table": ["table1"] * 2, "method": ["SIR", "MLP"], "verdict": ["agrees", "missing"]}
-    ... )
-    >>> verdict_counts(cells)["Table 1"].loc["all"].to_dict()
-    {'agrees': 1, 'missing': 1}
     """
     tables = cells["table"].map(title_of)
     counts = pd.crosstab(cells["method"], [tables, cells["verdict"]])
@@ -290,22 +264,9 @@ def paired_differences(
 
     The difference on one data set or partition varies much less than either result, so means of
     differences decide more than differences of means. A positive difference favors the reference.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Of :func:`load_rows`.
-    reference : str
-        Method that is subtracted.
-    measure : str
-        Column of the rows.
-    columns : sequence of str
-        What names a column of the table, such as law and n.
-
-    Returns
-    -------
-    DataFrame with ``columns`` and the columns method, difference, error, pairs
-        ``error`` is the standard error of the mean difference, ``pairs`` the number of data sets.
+    ``rows`` are those of :func:`load_rows`, ``measure`` one of their columns, and ``columns`` name
+    a column of the table, such as law and n. The frame has these and method, difference, error
+    (standard error of the mean difference) and pairs (number of data sets).
 
     Examples
     --------
@@ -330,17 +291,11 @@ def pooled_differences(
 ) -> pd.DataFrame:
     r"""Return the mean difference to a reference over all columns of Table 3.
 
-    The six columns of a partition share cells and are no independent evidence: they are averaged
-    first, so that the standard error counts partitions. Partitions that lack a column are left out.
-
-    Random partitions overlap, and with them the differences :math:`d_1, \ldots, d_J`. The usual
-    error :math:`s / \sqrt{J}` ignores this; the corrected one of Nadeau and Bengio (2003) is
-    :math:`s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{train}}`.
-
-    Arguments are those of :func:`paired_differences`, and the ratio
-    :math:`n_\mathrm{test}/n_\mathrm{train}`, by default with all cells that a partition learns from
-    or stops on as training cells. The frame is indexed by method and has the columns difference,
-    error (the usual one), corrected and partitions.
+    The six columns of a partition share cells and are averaged first, so that the standard error
+    counts partitions. Partitions that lack a column are left out. Random partitions overlap, which
+    the usual error :math:`s / \sqrt{J}` ignores; the corrected one of Nadeau and Bengio (2003) is
+    :math:`s \sqrt{1/J + n_\mathrm{test}/n_\mathrm{train}}`. The frame is indexed by method and has
+    the columns difference, error (the usual one), corrected and partitions.
 
     Examples
     --------
@@ -363,15 +318,10 @@ def pooled_differences(
 def bold_entries(ledger: Ledger) -> pd.DataFrame:
     """Return for every bold entry of the paper whether it is the best here too.
 
-    Methods are compared on the data sets that they share, see :func:`paired_differences`.
-
-    Returns
-    -------
-    DataFrame with columns table, cell, method, holds, by, difference, error, pairs
-        ``holds``: "best" if no other of the paper's methods is smaller on average, "tied" if none
-        is by more than 3 standard errors, "beaten", or "missing". The rest is about the method
-        ``by`` that is smaller by the most standard errors, empty for the best: its mean
-        difference, the standard error of that, and the number of common data sets.
+    Methods are compared on the data sets that they share, see :func:`paired_differences`. ``holds``
+    is "best" if no other of the paper's methods is smaller on average, "tied" if none is by more
+    than 3 standard errors, "beaten", or "missing". The columns by, difference, error and pairs are
+    about the method that is smaller by the most standard errors, empty for the best.
     """
     records = []
     for row in ledger.cells[ledger.cells["bold"]].itertuples():

@@ -1,8 +1,7 @@
 """Ten sets of real data with several responses, for the benchmark.
 
-They are those of the Mulan project (Tsoumakas et al. 2011). Files are fetched at a pinned commit,
-checked and kept in the user's cache; they are not part of the package. The environment variable
-``STEINSDR_DATA`` names a folder to read instead.
+They are those of the Mulan project (Tsoumakas et al. 2011), at a pinned commit. Download, checks
+and folder are as for :mod:`steinsdr.paper.patchseq`.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ import numpy as np
 import pandas as pd
 from scipy.io import arff
 
-from .._base import check_boolean, check_choice, check_path
+from .._base import check_argument, check_choice
 from .patchseq import DATA_VARIABLE, file_sha256, imported_pooch
 
 MULTITARGET: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
-"""Number of responses (``targets``), checksum and subject of each set, by name."""
+"""Sizes, number of responses (``targets``), checksum and subject of each set, by name."""
 
 _URL = (
     "https://raw.githubusercontent.com/tsoumakas/mulan/"
@@ -44,15 +43,9 @@ def load_multitarget(
     ----------
     G. Tsoumakas, E. Spyromitros-Xioufis, J. Vilcek and I. Vlahavas, "Mulan: a Java library for
     multi-label learning", Journal of Machine Learning Research 12 (2011), 2411-2414.
-
-    Examples
-    --------
-    >>> X, Y = load_multitarget("slump")  # doctest: +SKIP
-    >>> X.shape, Y.shape  # doctest: +SKIP
-    ((103, 7), (103, 3))
     """
-    check_boolean(verify, "verify")
-    check_path(folder, "folder", optional=True)
+    check_argument(verify, "verify", "boolean")
+    check_argument(folder, "folder", str, os.PathLike, None)
     entry = MULTITARGET[check_choice(name, "name", MULTITARGET)]
     file = f"{name}.arff"
     given = folder

@@ -1,9 +1,8 @@
 r"""The small networks that predict responses from reductions, trained side by side.
 
 The paper's real-data section fits a network :math:`r \to 32 \to q` on projections
-:math:`\hat B^\top x` and reports its error on test rows. Training many such networks at once costs
-little more than one: initial weights and batches depend on the seed alone, so each network ends up
-as if it had been trained alone.
+:math:`\hat B^\top x` and reports its error on test rows. Initial weights and batches depend on the
+seed alone, so that each of many networks ends up as if it had been trained alone.
 """
 
 from __future__ import annotations
@@ -44,36 +43,14 @@ def train_networks(
     learning_rate: float = 1e-3,
     max_norm: float = 1.0,
 ) -> Iterator[list[NDArray]]:
-    r"""Train a network on each of B reductions; yield its predictions after every epoch.
+    """Train a network on each of B reductions; yield its predictions after every epoch.
 
-    The defaults are those of the paper's appendix. Inputs are standardized by the training rows.
-
-    Parameters
-    ----------
-    T_train : sequence of B array-likes of shape (n, r_b)
-        Reduced predictors :math:`\hat B_b^\top x` of the training rows.
-    Y_train : array-like of shape (n, q)
-        Their responses, best standardized.
-    T_new : sequence of sequences of B array-likes of shape (m, r_b)
-        Sets of rows to predict.
-    seed : int
-        Fixes initial weights and batches.
-    hidden, epochs, batch_size : int
-        Hidden units; length of training.
-    learning_rate, max_norm : float
-        Adam's learning rate; bound on the norm of a step's gradient.
-
-    Yields
-    ------
-    list of ndarray of shape (B, m, q)
-        For each set the predictions of the B networks.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, a value is NaN or infinite, or a setting is out of range.
-    FloatingPointError
-        If training diverges.
+    The defaults are those of the paper's appendix: Adam, with a bound ``max_norm`` on the norm of a
+    step's gradient. ``T_train`` holds B reductions (n, r_b) of the training rows, ``Y_train`` (n,
+    q) their responses, best standardized, and ``T_new`` sets of rows to predict, each B reductions
+    (m, r_b). Inputs are standardized by the training rows. The list that is yielded has for each
+    set the predictions (B, m, q). ValueError names what does not match or is out of range, and
+    FloatingPointError says that training diverges.
     """
     import torch  # deferred: importing steinsdr should not take torch's seconds
 
@@ -122,11 +99,8 @@ def errors_by_epoch(
 
     Examples
     --------
-    A network learns, and its training rows can be watched as well:
-
     >>> T = np.random.default_rng(0).standard_normal((60, 2))
-    >>> rows = [T], np.tanh(T)
-    >>> (curve,) = errors_by_epoch(*rows, [rows], seed=0, epochs=30)
+    >>> (curve,) = errors_by_epoch([T], np.tanh(T), [([T], np.tanh(T))], seed=0, epochs=30)
     >>> curve.shape, bool((np.diff(curve[:, 0]) < 0).all())
     ((30, 1), True)
     """
@@ -152,14 +126,6 @@ def predict_at_best_epoch(
     """Return predictions (B, m, q) of each network at the epoch of its smallest error on T_stop.
 
     Other arguments are those of :func:`train_networks`.
-
-    Examples
-    --------
-    >>> T = np.random.default_rng(0).standard_normal((120, 2))
-    >>> Y = np.tanh(T)
-    >>> (guess,) = predict_at_best_epoch([T[:60]], Y[:60], [T[60:90]], Y[60:90], [T[90:]], seed=0)
-    >>> bool(np.mean((guess - Y[90:]) ** 2) < 0.5 * Y[90:].var())
-    True
     """
     targets = check_matrix(Y_stop, "Y_stop")
     best = np.full(len(T_train), np.inf)

@@ -11,6 +11,7 @@ import ast
 import html
 import time
 from collections.abc import Collection
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -158,13 +159,9 @@ def fits(value: Any, annotation: Any) -> bool:
 def read_profile(folder: Path, profile: str) -> dict[str, dict[str, Any]]:
     """Return the parameters of every notebook in ``folder/parameters/<profile>.yml``.
 
-    Notebooks that the file leaves out have an empty mapping.
-
-    Raises
-    ------
-    ValueError
-        If there is no such profile, or the file names a notebook or parameter that does not
-        exist, or a value has the wrong type.
+    Notebooks that the file leaves out have an empty mapping. ValueError if there is no such
+    profile, or the file names a notebook or parameter that does not exist, or a value has the wrong
+    type.
     """
     import yaml
 
@@ -222,6 +219,9 @@ def run_batch(folder: Path, profile: str, *, only: Collection[str], jobs: int, r
     except KeyboardInterrupt:
         print("Interrupted; the same command with --resume does the rest.")
         return 130
+    except BrokenExecutor as error:
+        does = "the same command with --resume does the rest."
+        raise ChildProcessError(f"a process died (out of memory?); {does}") from error
     finally:
         pool.shutdown(wait=True, kill_workers=True)
         table = pd.DataFrame(rows.values(), list(rows), ["status", "seconds", "error"])

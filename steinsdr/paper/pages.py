@@ -82,11 +82,6 @@ def repetition_counts(cells: pd.DataFrame) -> pd.Series:
     """Count the computed cells by the number of our repetitions behind them.
 
     The index is "100 or more", "20 to 99", "10 to 19" and "fewer than 10".
-
-    Examples
-    --------
-    >>> repetition_counts(pd.DataFrame({"reps": [0, 3, 20, 100]})).tolist()
-    [1, 1, 0, 1]
     """
     computed = cells.loc[cells["reps"] >= 2, "reps"]
     labels = ["fewer than 10", "10 to 19", "20 to 99", "100 or more"]
@@ -186,6 +181,16 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
     return str(_macros().printed(rows, heads, table, where))
 
 
+def printed_tabs(cells: pd.DataFrame, table: str) -> str:
+    """Return a whole table as HTML: a tab for each distribution, with what `printed_html` returns.
+
+    Without the book's style sheet the parts stand one below the other.
+    """
+    laws = cells.loc[cells["table"] == table, "law"].unique()
+    parts = [(LAWS[law].label, Markup(printed_html(cells, table, law=law))) for law in laws]
+    return str(_macros().tabs(table, parts))
+
+
 # The claims.
 
 
@@ -246,14 +251,7 @@ def claims_html(table: pd.DataFrame, *kinds: str) -> str:
 
 
 def sentences_html(sentences: pd.DataFrame) -> str:
-    """Return sentences about a table, of ``judge_sentences``, with their verdicts as folded HTML.
-
-    Examples
-    --------
-    >>> row = {"statement": "a < b", "paper": "yes", "paper_count": "2 of 2"}
-    >>> "a &lt; b" in sentences_html(pd.DataFrame([row | {"ours": "no", "our_count": "1 of 2"}]))
-    True
-    """
+    """Return what ``judge_sentences`` found about a table as folded HTML."""
     table = _macros().sentences(sentences.itertuples())
     return str(_macros().folded(table, f"Every sentence, with its verdicts ({len(sentences)})"))
 

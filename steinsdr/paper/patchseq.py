@@ -1,9 +1,7 @@
 """The paper's real data: Patch-seq recordings of 1213 neurons of the mouse motor cortex.
 
-From the files to the test errors of Table 3: download, logarithms of counts, selection of genes,
-random partitions, directions of a method, and the errors of predictions from them. The files are
-fetched at a pinned commit, checked and kept in the user's cache; they are not part of the package.
-The environment variable ``STEINSDR_DATA`` names a folder to read instead.
+From the files to the test errors of Table 3. The files are fetched at a pinned commit, checked and
+kept in the user's cache. The environment variable ``STEINSDR_DATA`` names a folder to read instead.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import StandardScaler
 
-from .._base import check_boolean, check_choice, check_matrix, check_path, varying_columns
+from .._base import check_argument, check_choice, check_matrix, varying_columns
 from ..estimator import SteinSDR
 from ..simulation import BASE_SEED, stream, stream_seed
 from .network import errors_by_epoch
@@ -71,17 +69,12 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class PatchSeq:
-    """Gene counts, electrophysiology and cell types of the same cells, in the same order.
+    """Gene counts, electrophysiology and cell types of the same 1213 cells, in the same order.
 
-    Attributes
-    ----------
-    counts : DataFrame of shape (1213, 1000)
-        Exon read counts of the 1000 most variable genes, one row per cell.
-    ephys : DataFrame of shape (1213, 16)
-        Electrophysiological properties, in their own units (two are logarithms of a CV).
-    cells : DataFrame of shape (1213, 5)
-        Transcriptomic ``family`` (9 of them) and ``type`` (77), the ``confidence`` of the type,
-        targeted ``layer`` and ``cre`` line.
+    ``counts`` are exon reads of the 1000 most variable genes, ``ephys`` 16 electrophysiological
+    properties in their own units (two are logarithms of a CV). ``cells`` has the transcriptomic
+    ``family`` (9 of them) and ``type`` (77), the ``confidence`` of the type, ``layer`` and ``cre``
+    line.
     """
 
     counts: pd.DataFrame
@@ -92,14 +85,9 @@ class PatchSeq:
 def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> PatchSeq:
     """Load the M1 Patch-seq data of Scala et al. (2021).
 
-    Parameters
-    ----------
-    folder : path, optional
-        Folder with the three files. Without it, ``m1_patchseq`` inside the folder that
-        ``STEINSDR_DATA`` names; without that variable, the user's cache, filled by a download of
-        4 MB at first use.
-    verify : bool, default=True
-        Compare the files with their checksums. False admits other data in the same format.
+    Without ``folder`` the three files are read from ``m1_patchseq`` in the folder that
+    ``STEINSDR_DATA`` names; without that variable, from the user's cache, filled by a download of
+    4 MB at first use. ``verify=False`` admits other data in the same format.
 
     Raises
     ------
@@ -114,15 +102,9 @@ def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> P
     ----------
     F. Scala et al., "Phenotypic variation of transcriptomic cell types in mouse motor
     cortex", Nature 598 (2021), 144-150.
-
-    Examples
-    --------
-    >>> data = load_patchseq()  # doctest: +SKIP
-    >>> data.counts.shape, data.ephys.shape  # doctest: +SKIP
-    ((1213, 1000), (1213, 16))
     """
-    check_boolean(verify, "verify")
-    check_path(folder, "folder", optional=True)
+    check_argument(verify, "verify", "boolean")
+    check_argument(folder, "folder", str, os.PathLike, None)
     if folder is None and os.environ.get(DATA_VARIABLE):
         folder = Path(os.environ[DATA_VARIABLE]) / _FOLDER
     if folder is None:
@@ -220,14 +202,6 @@ def log_cpm(counts: pd.DataFrame) -> pd.DataFrame:
 
     The sum runs over the columns given, so select genes after this step, not before. Each row is
     transformed by itself: nothing is learned, hence nothing leaks.
-
-    Examples
-    --------
-    Sequencing depth does not matter:
-
-    >>> counts = pd.DataFrame([[1, 3, 4], [5, 0, 5]])
-    >>> bool(np.allclose(log_cpm(counts), log_cpm(2 * counts)))
-    True
     """
     values = check_matrix(counts, "counts")
     depth = values.sum(axis=1, keepdims=True)
@@ -271,26 +245,13 @@ def random_partition(
 ) -> Partition:
     r"""Split n rows at random into :math:`\mathcal T_\ell, \mathcal T_u, \mathcal T_f, \mathcal V`.
 
-    Sizes are rounded shares of n; those of :math:`\mathcal T_f` and :math:`\mathcal V` are the
-    paper's 0.15 and 0.05. The parts are consecutive pieces of one permutation, test first: with an
-    equal ``rng``, another ``gamma`` keeps the test and fitting rows and takes nested labeled rows,
-    and so does another ``train_ratio`` (with ``fill`` its test rows are nested), so that columns of
-    a table can be compared pair by pair.
-
-    Parameters
-    ----------
-    train_ratio : float
-        Share of :math:`\mathcal T_{\ell,u} = \mathcal T_\ell \cup \mathcal T_u`, at most 0.8.
-    gamma : float
-        Labeled share :math:`\gamma = |\mathcal T_\ell| / |\mathcal T_{\ell,u}|`.
-    fill : bool
-        Divide the three shares by their sum, so that every row belongs to a part. Otherwise rows
-        that no share claims stay unused.
-
-    Raises
-    ------
-    ValueError
-        If a share is out of range or a part would be empty.
+    Sizes are rounded shares of n: ``train_ratio``, at most 0.8, of :math:`\mathcal T_\ell \cup
+    \mathcal T_u`, the share ``gamma`` of these labeled, and the paper's 0.15 and 0.05 of the other
+    two. ``fill`` divides the shares by their sum, so that every row belongs to a part. The parts
+    are consecutive pieces of one permutation, test first: with an equal ``rng``, another ``gamma``
+    keeps the test and fitting rows and takes nested labeled rows, and so does another
+    ``train_ratio`` (with ``fill`` its test rows are nested), so that columns of a table can be
+    compared pair by pair. ValueError if a share is out of range or a part would be empty.
 
     Examples
     --------
@@ -356,21 +317,16 @@ def table3_split(
     rep, train_ratio, gamma
         Repetition, from 0, and the shares of :func:`random_partition`.
     selection : {"all", "labeled"}, default="all"
-        Cells that select the genes: all of them, as the paper words it, which lets the test cells
-        and the responses of the unlabeled cells take part; or
+        Cells that select the genes: all of them, as the paper words it; or
         :math:`\mathcal T_\ell \cup \mathcal T_f`, the honest choice.
     scaling : {"all", "train"}, default="all"
         Cells that standardize: all, as the paper words it; or all but the test cells for the
         genes and :math:`\mathcal T_\ell \cup \mathcal T_f` for the properties.
     shares : {"filled", "literal"}, default="filled"
-        At a train ratio of 0.6 the shares add up to 0.8. "filled" divides them by their sum, so
-        that all cells are used, which agrees with the paper's numbers. "literal" leaves a fifth of
-        the cells unused, which agrees with its words.
+        At a train ratio of 0.6 the shares add up to 0.8. "filled" uses all cells, which agrees with
+        the paper's numbers. "literal" leaves a fifth of them unused, which agrees with its words.
     genes : sequence of str, optional
-        Genes to use, without selection. With ``selection="all"`` they are ``select_genes(data)``
-        for every repetition, so that selecting once saves time.
-    n_genes : int, default=100
-        How many to select.
+        Genes to use, without selection.
     """
     check_choice(selection, "selection", ("all", "labeled"))
     check_choice(scaling, "scaling", ("all", "train"))
@@ -433,25 +389,15 @@ def evaluate_methods(
 ) -> pd.DataFrame:
     r"""Train a network on the reductions of every method and return its errors on the test cells.
 
-    Initial weights and batches are those of the split's seed, the same for all.
+    Initial weights and batches are those of the split's seed, the same for all. ``trained_on``
+    names the cells that train the network. "labeled" takes :math:`\mathcal T_\ell` again, as the
+    paper's appendix says and its numbers show, and :math:`\mathcal T_f` stops the honest network.
+    "fit" takes :math:`\mathcal T_f`, as Section 5 says; a fifth of it stops the honest network.
+    ``settings`` are those of :func:`steinsdr.paper.network.train_networks`.
 
-    Parameters
-    ----------
-    found : mapping of str to Directions
-        By method.
-    trained_on : {"labeled", "fit"}, default="labeled"
-        Cells that train the network. "labeled" takes :math:`\mathcal T_\ell` again, as the paper's
-        appendix says and its numbers show, and :math:`\mathcal T_f` stops the honest network.
-        "fit" takes :math:`\mathcal T_f`, as Section 5 says; a fifth of it stops the honest network.
-    **settings
-        Of :func:`steinsdr.paper.network.train_networks`, for example ``epochs``.
-
-    Returns
-    -------
-    DataFrame indexed by method
-        ``rank``; ``mse_rhat`` and ``mse_r10`` as the paper: the smallest test error of any epoch,
-        so that the test cells choose the epoch; ``mse_rhat_honest`` and ``mse_r10_honest``: the
-        test error at the epoch with the smallest error on the cells that stop.
+    The frame is indexed by method. ``mse_rhat`` and ``mse_r10`` are as in the paper the smallest
+    test error of any epoch; ``mse_rhat_honest`` and ``mse_r10_honest`` the test error at the epoch
+    with the smallest error on the cells that stop.
     """
     check_choice(trained_on, "trained_on", ("labeled", "fit"))
     p = split.X_labeled.shape[1]

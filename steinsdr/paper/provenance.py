@@ -218,12 +218,8 @@ def replay(experiment: Experiment, folder: str | os.PathLike[str], stored: Row) 
 def check_rows(store: Store) -> dict[str, list[str]]:
     """Return the methods whose code or settings are not those of their rows, and what changed.
 
-    The rows are those that the store has read.
-
-    Raises
-    ------
-    ValueError
-        If rows are not those that the manifest records.
+    The rows are those that the store has read. ValueError if they are not those that the manifest
+    records.
     """
     manifest = Manifest(store.experiment, store.path.parent)
     altered, unrecorded = manifest.compare(store.rows)
@@ -243,12 +239,8 @@ def check_code(
 ) -> dict[str, int]:
     """Replay rows of every method whose code or settings changed, and record that they are equal.
 
-    Returned is how many rows of each such method were replayed, at most ``sample``.
-
-    Raises
-    ------
-    ValueError
-        If a replayed row differs, or rows are not those that the manifest records.
+    Returned is how many rows of each such method were replayed, at most ``sample``. ValueError if
+    one differs, or rows are not those that the manifest records.
     """
     store, manifest = Store(experiment, folder), Manifest(experiment, folder)
     stored, replayed = _by_method(experiment, store.read()), {}

@@ -150,18 +150,6 @@ THEORY = Experiment(
     values={"value": float, "score_error": float},
     methods=STUDIES,
     measure=_measure,
-    families={
-        "identity": _identity,
-        "score-kernel": _score_kernel,
-        "score-network": _score_network,
-        "split": _split,
-        "floor-normal": _floor_normal,
-        "floor-kernel": _floor_kernel,
-        "coupled": _coupled,
-        "distance": _distance,
-        "threshold": _threshold,
-        "permutation": _permutation,
-    },
     group=_group,
     described=("family", "settings"),
     design={"measure": "theory"},
@@ -204,14 +192,8 @@ def rate_of(
     """Return the least-squares slope of the log of the mean error on the log of the size.
 
     The interval resamples repetitions within each size (percentile bootstrap, 1000 times), so it
-    speaks of Monte-Carlo error alone: a curve that bends has a slope all the same. The columns
-    ``size`` and ``error`` have positive numbers, one row per size and repetition, as many of each
-    of at least two sizes. ``level`` is the nominal coverage of the interval.
-
-    Raises
-    ------
-    ValueError
-        If sizes have different numbers of rows, or there is no logarithm or slope.
+    speaks of Monte-Carlo error alone: a curve that bends has a slope all the same. ValueError if
+    sizes have different numbers of rows, or there is no logarithm or slope.
 
     Examples
     --------
@@ -245,12 +227,7 @@ def load_studies(folder: str | os.PathLike[str], studies: Iterable[str] = STUDIE
     """Return the stored rows of some studies: columns study, size, rep, value, score_error, ...
 
     Only repetitions that every size of a study has are kept, so that an interrupted sweep does not
-    give the small sizes more of them.
-
-    Raises
-    ------
-    ValueError
-        If a study is unknown, or nothing whole is stored of it.
+    give the small sizes more of them. ValueError if a study is unknown, or nothing whole is stored.
     """
     rows = load_rows(THEORY, folder)
     parts = []
@@ -292,12 +269,7 @@ def rates_table(frame: pd.DataFrame) -> pd.DataFrame:
 def shares_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the share of ones by study and size, with Wilson's 95 percent interval.
 
-    Columns study, size, share, low, high, repetitions.
-
-    Raises
-    ------
-    ValueError
-        If a value is neither 0 nor 1.
+    Columns study, size, share, low, high, repetitions. ValueError if a value is neither 0 nor 1.
     """
     if not frame["value"].isin([0.0, 1.0]).all():
         raise ValueError("shares need values 0 and 1; these rows hold others.")

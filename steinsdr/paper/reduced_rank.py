@@ -1,8 +1,7 @@
-r"""Reduced-rank regression: the linear model that SDR has to beat, and how genes are selected.
+"""Reduced-rank regression: the linear model that SDR has to beat, and how genes are selected.
 
 Ridge reduced-rank regression has a closed form. Sparse reduced-rank regression (Kobak et al. 2021)
-keeps few predictors. Selecting predictors on all rows and splitting afterwards lets the test rows
-take part in the selection; :func:`selection_leak` measures what that changes.
+keeps few predictors.
 """
 
 from __future__ import annotations
@@ -113,26 +112,12 @@ def sparse_encoder(X: NDArray, Y: NDArray, *, rank: int, alpha: float) -> NDArra
     .. math:: \min_{W,\,V:\,V^\top V = I_r}\ \frac{1}{2n} \|Y - X W V^\top\|_F^2
        + \frac{\alpha}{2} \sum_j \|w_j\|_2 + \frac{\alpha}{4} \|W\|_F^2 ,
 
-    with :math:`w_j` the rows of W: given V, W is scikit-learn's ``MultiTaskElasticNet`` of
-    :math:`Y V` on X; given W, V is the Procrustes rotation :math:`P Q^\top` from the singular value
-    decomposition :math:`P D Q^\top` of :math:`Y^\top X W`. A row is zero as a whole: its predictor
-    is not selected. The objective is not convex; the start, the top right singular vectors of
-    :math:`X^\top Y`, is that of the authors. It ends after 100 alternations, or when the objective
-    falls by less than a millionth of itself.
-
-    References
-    ----------
-    D. Kobak, Y. Bernaerts, M. A. Weis, F. Scala, A. S. Tolias and P. Berens, "Sparse
-    reduced-rank regression for exploratory visualisation of paired multivariate data", Journal
-    of the Royal Statistical Society C 70 (2021), 980-1000.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((200, 30))
-    >>> Y = X[:, :3] @ rng.standard_normal((3, 5)) + 0.1 * rng.standard_normal((200, 5))
-    >>> np.flatnonzero(sparse_encoder(X, Y, rank=2, alpha=0.5).any(axis=1)).tolist()
-    [0, 1, 2]
+    with :math:`w_j` the rows of W: given V, W is scikit-learn's ``MultiTaskElasticNet`` of :math:`Y
+    V` on X; given W, V is a Procrustes rotation. A row is zero as a whole: its predictor is not
+    selected. The objective is not convex; the start is that of the authors (D. Kobak, Y. Bernaerts,
+    M. A. Weis, F. Scala, A. S. Tolias and P. Berens, Journal of the Royal Statistical Society C 70,
+    2021, 980-1000). It ends after 100 alternations, or when the objective falls by less than a
+    millionth of itself.
     """
     V = _initial_decoder(X, Y, rank)
     net = MultiTaskElasticNet(
@@ -171,16 +156,11 @@ def _initial_decoder(X: NDArray, Y: NDArray, rank: int) -> NDArray:
 def select_features(X: ArrayLike, Y: ArrayLike, n_features: int) -> NDArray:
     """Return the columns (n_features,) of X, ascending, that sparse RRR of rank 2 selects.
 
-    Bisects the penalty on a logarithmic scale until that many rows survive. Where the count jumps
-    over the wanted number, the strongest rows of the next larger selection are taken. On the
-    Patch-seq data rank 2 comes closest to the ranks of the paper's Table 3; of 100 genes, 82 are
-    the same with rank 10. X (n, p) and Y (n, q) are standardized here; constant columns are never
-    selected.
-
-    Raises
-    ------
-    ValueError
-        If the penalty goes to zero before so many survive.
+    Bisects the penalty until that many rows survive. Where the count jumps over the wanted number,
+    the strongest rows of the next larger selection are taken. On the Patch-seq data rank 2 comes
+    closest to the ranks of the paper's Table 3; of 100 genes, 82 are the same with rank 10. X (n,
+    p) and Y (n, q) are standardized here; constant columns are never selected. ValueError if the
+    penalty goes to zero before so many survive.
 
     Examples
     --------
@@ -250,11 +230,9 @@ def selection_leak(
 ) -> dict[str, float]:
     """Measure how much a selection of predictors on all rows flatters the test error.
 
-    Both selections, of ``n_features`` columns of X (n, p), are followed by the same ridge
-    reduced-rank regression on the training rows, of rank 10 at most and with penalty 0.1. On
-    responses Y (n, q) that have nothing to do with X, any gap is leakage. Entries ``everywhere``
-    and ``inside`` are the test MSE with predictors selected on training and test rows, and on
-    training rows alone; ``shared`` is the number of predictors that both select.
+    Both selections are followed by the same ridge reduced-rank regression on the training rows.
+    Entries ``everywhere`` and ``inside`` are the test MSE with predictors selected on training and
+    test rows, and on training rows alone; ``shared`` is the number of predictors that both select.
     """
     Y_train, Y_test = _standardized(Y, train, test)
     errors, chosen = [], []

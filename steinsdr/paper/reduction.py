@@ -20,25 +20,12 @@ _QUICK_TOL = 1e-3  # of the score; far below what drawing rows anew changes
 def loading_intervals(
     X: NDArray, Y: NDArray, n_components: int, *, lam: float, n_resamples: int, seed: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the loadings of TRE-sup on standardized columns, with 95% bootstrap intervals.
+    """Return the loadings (p, r) of TRE-sup on standardized columns, with 95% bootstrap intervals.
 
     Every resample draws the rows anew, refits score and directions, and turns the directions
     towards those of the fit: a subspace has no preferred basis, and a rotation is no difference.
-
-    Returns
-    -------
-    loadings, low, high : ndarray of shape (p, r)
-        Weights of the standardized predictors, each column of length one with its largest entry
-        positive; and their intervals, see :func:`intervals`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((100, 3))
-    >>> Y = X[:, :1] + 0.1 * rng.standard_normal((100, 1))
-    >>> loadings, low, high = loading_intervals(X, Y, 1, lam=1e-2, n_resamples=20, seed=0)
-    >>> ((low > 0) | (high < 0)).ravel().tolist()
-    [True, False, False]
+    Each column of loadings has length one and its largest entry positive; low and high (p, r) are
+    :func:`intervals`.
     """
     rng = np.random.default_rng(seed)
     fitted, scale = _loadings(X, Y, n_components, lam)
@@ -79,19 +66,16 @@ def intervals(fitted: NDArray, resampled: NDArray) -> tuple[NDArray, NDArray]:
     much of that length, and large loadings come out too small. With e the squared length of the
     noise over that of the signal, the fit keeps the share :math:`a = 1/\sqrt{1 + e}` of a true
     loading. A resample adds the same noise once more, so that its mean product with the fit is
-    :math:`c = \sqrt{(1 + e)/(1 + 2e)}`, which can be seen, and :math:`a^2 = 2 - 1/c^2`. In units of
-    the true direction the fitted loading is 1/a, and the standard deviation of the resampled
-    loadings 1/(ac) times as large. The intervals are normal, with this center and spread, and are
-    widened where they would leave out the fitted one. They end at -1 and 1, as loadings do.
+    :math:`c = \sqrt{(1 + e)/(1 + 2e)}`, which can be seen, and :math:`a^2 = 2 - 1/c^2`. The
+    intervals are normal, with center and spread divided by a and by ac, are widened where they
+    would leave out the fitted loading, and end at -1 and 1. Percentiles of the resamples would be
+    shrunk twice.
 
-    Percentiles of the resamples would not do: they are shrunk twice.
-
-    The correction takes the noise of a resample for that of a fit. It fails with very few rows,
-    where a few of them carry a direction. It also fails where the score is biased, as by its
-    regularization if predictors are correlated. In simulations with two to five rows per predictor
-    90 to 100 of 100 intervals hold a large loading, 90 to 92 one that is zero; with neighbors
-    that have a correlation of 0.5, 80 and 88. Where c is no more than :math:`\sqrt{1/2}` noise
-    hides the direction: the interval is all from -1 to 1.
+    The correction fails with very few rows, where a few of them carry a direction, and where the
+    score is biased, as by its regularization if predictors are correlated. In simulations with two
+    to five rows per predictor 90 to 100 of 100 intervals hold a large loading, 90 to 92 one that is
+    zero; with neighbors that have a correlation of 0.5, 80 and 88. Where c is no more than
+    :math:`\sqrt{1/2}` noise hides the direction: the interval is all from -1 to 1.
 
     The fit (p, r) has columns of length one, and so has each resample (N, p, r), turned towards it.
     The result is low and high (p, r).

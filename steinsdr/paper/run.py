@@ -45,23 +45,10 @@ def run(
     """Compute the cells that the folder lacks, and append them group by group.
 
     May be interrupted at any moment: finished groups are on disk, and the next run does the rest.
-
-    Parameters
-    ----------
-    cells : sequence of cells
-        What is wanted, for example ``experiment.cells("laptop")``.
-    folder : path
-        Where the rows and the manifest are.
-    jobs : int
-        Local processes.
-    scheduler : str, optional
-        Address of a Dask scheduler, ``tcp://...``, whose workers compute instead.
-    cache : path, optional
-        Folder of score fits shared between experiments and runs; all workers must see it.
-    retry_failed : bool
-        Try failed cells again; a failure stays until its cell's new outcome takes its place.
-    progress : bool
-        Say what is missing and how long it may take, and show a progress bar with the time left.
+    ``folder`` has the rows and the manifest; ``jobs`` counts local processes. ``scheduler`` is the
+    address of a Dask scheduler, ``tcp://...``, whose workers compute instead. ``cache`` is a folder
+    of score fits shared between experiments and runs; all workers must see it. ``retry_failed``
+    tries failed cells again; a failure stays until its cell's new outcome takes its place.
 
     Raises
     ------

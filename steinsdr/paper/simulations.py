@@ -36,20 +36,10 @@ class SharedScore:
     """Hands :class:`steinsdr.SteinSDR` scores that are estimated once for the same points.
 
     Everything that determines them is their key: the estimator's class and settings, the points
-    that it is fitted to, and those where it is evaluated. On disk the code of the estimator
-    belongs to it, too. A file appears whole or not at all: concurrent processes at worst do the
-    same work twice.
-
-    Parameters
-    ----------
-    estimator : TikhonovScore or DenoisingScore
-        Fitted when points are new.
-    known : dict
-        Scores by key; shared by those who may use them.
-    folder : path, optional
-        Where scores are kept as ``.npz`` files as well.
-    at : ndarray, optional
-        Points where scores are wanted together; each call asks for some of the first.
+    that it is fitted to, and those where it is evaluated. Scores are kept in the dict ``known``
+    and, if there is a ``folder``, as ``.npz`` files, whose key has the code of the estimator, too.
+    A file appears whole or not at all: concurrent processes at worst do the same work twice. ``at``
+    are points where scores are wanted together; each call asks for some of the first.
     """
 
     def __init__(
@@ -285,6 +275,9 @@ class _Limit:
         return self
 
 
+_limit, _peer = _Limit, _Peer  # named as the functions of other families are
+
+
 def _csopg(task: _Task) -> Any:
     from ..baselines import CSOPG
 
@@ -345,19 +338,6 @@ TABLE1 = Experiment(
     largest={"distance": 2.45},  # between spans of three directions: at most the root of six
     methods=_METHODS,
     measure=_measure,
-    families={
-        "tikhonov": _tikhonov,
-        "denoising": _denoising,
-        "analytic": _analytic,
-        "sir": _sir,
-        "csopg": _csopg,
-        "ksir": _ksir,
-        "mlp": _mlp,
-        "ridge": _ridge,
-        "rfm": _rfm,
-        "limit": _Limit,
-        "peer": _Peer,
-    },
     group=_group,
     described=("family", "config", "settings", "by_n", "center", "stein"),
     design={"links": "section41", "measure": "distance", **_DESIGN},

@@ -46,20 +46,7 @@ def _write(path: Path, mode: str, content: bytes) -> None:
 
 
 class Store:
-    """The rows of one experiment.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        Names the file and its columns.
-    folder : path
-        Where ``<name>.csv`` is.
-
-    Attributes
-    ----------
-    rows : dict of cell to Row
-        As of the last look at the file.
-    """
+    """The rows of one experiment in a folder; ``rows`` are those of the last look at the file."""
 
     def __init__(self, experiment: Experiment, folder: str | os.PathLike[str]) -> None:
         self.experiment = experiment
@@ -82,14 +69,8 @@ class Store:
 
         The file is made if there is none, a torn last line is cut, and what another run has stored
         is taken in. With ``retried`` a stored row that failed makes room for a new one, which
-        stands at the end like all new rows.
-
-        Raises
-        ------
-        OSError
-            If the disk does not take them, for example because it is full.
-        ValueError
-            If a value is not finite, or the file holds what no run has written.
+        stands at the end like all new rows. OSError if the disk does not take them; ValueError if a
+        value is not finite, or the file holds what no run has written.
         """
         with locked(self.path):
             if self._state() != self._seen:

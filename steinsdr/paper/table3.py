@@ -42,12 +42,8 @@ from .simulations import PAPER_METHODS, SharedScore
 def _measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
     """Measure cells of one repetition and train ratio; what fails is recorded with its reason.
 
-    Score fits are shared inside the group, which needs no folder of them.
-
-    Raises
-    ------
-    OSError, ValueError
-        If the data can not be had: the machine's failure, not a method's.
+    Score fits are shared inside the group, which needs no folder of them. That the data can not be
+    had is the machine's failure, not a method's: OSError or ValueError.
     """
     design = experiment.design
     data = _data(design.get("data"))
@@ -219,15 +215,6 @@ TABLE3 = Experiment(
     trailing=("mse_rhat_honest", "mse_r10_honest"),
     methods=_METHODS,
     measure=_measure,
-    families={
-        "csopg": _csopg,
-        "ksir": _ksir,
-        "mlp": _mlp,
-        "sir": _sir,
-        "tikhonov": _tikhonov,
-        "denoising": _denoising,
-        "linear": _linear,
-    },
     group=_group,
     described=("family", "config", "settings", "rank", "link", "split"),
     design={

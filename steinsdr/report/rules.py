@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import kurtosis, mode, norm, skew
+from scipy.stats import kurtosis, mode, norm, rankdata, skew
 
 from ..estimator import SteinSDR
 from ..link import is_linear
@@ -30,6 +30,8 @@ TOGETHER = 0.97  # mean cosine after turning where singular values are two stand
 CLEAR = 2.0  # standard errors that make a difference clear
 RELEVANT = 0.03  # share of variance that makes a difference worth a remark
 SOMETHING = 0.005  # share of the variance that rounds to one percent
+ALIKE = 0.2  # correlation of neighboring rows below which dependence does little
+ALIKE_BY_CHANCE = 0.001  # chance to find independent rows alike
 LEVELS = {
     "usable": "The directions can be used.",
     "with care": "Use the directions with care.",
@@ -251,6 +253,37 @@ def _counts_rows(column: pd.Series) -> bool:
     return bool(np.ptp(values - np.asarray(rows)) == 0)
 
 
+def alikeness(values: NDArray, groups: NDArray) -> tuple[NDArray, float]:
+    r"""Rank correlation of each column (n, k) from one row to the next, and what it has to exceed.
+
+    In rows that were drawn independently, in whatever order they came, it is nearly normal with
+    standard deviation :math:`1/\sqrt n`, whatever their tails. The limit is a quantile of that law,
+    shared among the columns, or 0.2 if that is more. Rows of a group (n,) count as neighbors.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).standard_normal((300, 1))
+    >>> groups = np.full(300, "")
+    >>> [
+    ...     bool(r[0] > limit)
+    ...     for r, limit in (alikeness(Y, groups) for Y in (noise, noise.cumsum(0)))
+    ... ]
+    [False, True]
+    """
+    centered = rankdata(values[np.argsort(groups, kind="stable")], axis=0) - (len(values) + 1) / 2
+    products = (centered[1:] * centered[:-1]).sum(axis=0)
+    size = np.maximum(np.square(centered).sum(axis=0), np.finfo(float).tiny)
+    n, k = values.shape
+    return products / size, max(ALIKE, float(norm.isf(ALIKE_BY_CHANCE / k)) / np.sqrt(n))
+
+
+def _is_sorted(y: NDArray) -> bool:
+    """Whether rows were sorted by a response, or its classes stand in blocks."""
+    steps = np.diff(y)
+    blocks = np.count_nonzero(steps) < 2 * len(np.unique(y)) <= 2 * FEW_VALUES
+    return bool(blocks or np.all(steps >= 0) or np.all(steps <= 0))
+
+
 @dataclass(frozen=True)
 class Analysis:
     """A fit and what is known about it.
@@ -358,7 +391,7 @@ def _judge(analysis: Analysis) -> Verdict:
     text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
     rules = tomllib.loads(text)
     facts = _fit_facts(analysis) | _data_facts(analysis) | _prediction_facts(analysis.comparison)
-    facts |= _stability_facts(analysis)
+    facts |= _stability_facts(analysis) | _order_facts(analysis)
     facts["hopeless"] = eval(rules["hopeless"], {}, facts)
     said = [
         Finding(*(rule.get(part, "").format(**facts) for part in Finding._fields))
@@ -426,12 +459,39 @@ def _fit_facts(analysis: Analysis) -> dict[str, Any]:
     return {
         "r": r,
         "directions": _count(r, "direction"),
+        "these_explain": "the direction explains" if r == 1 else "the directions explain",
         "relation": relations[analysis.number],
         "number": analysis.number,
         "tested": test.rank,
         "nonlinear": not is_linear(sdr.link_),
         "p_first": p_values[0],
         "components": components,
+    }
+
+
+def _order_facts(analysis: Analysis) -> dict[str, Any]:
+    """Whether neighboring rows are alike, in predictors and in what the fit leaves of responses.
+
+    Both together, and not one of them, spoil tests and intervals.
+    """
+    table, sdr, n = analysis.table, analysis.sdr, len(analysis.table.X)
+    groups = table.groups.to_numpy(dtype=str)[:n]
+    Z = analysis.units(table.X.to_numpy(), groups)
+    Y = Units(table.Y.to_numpy(), groups)(table.Y.to_numpy(), groups)
+    rest = Y - np.reshape(sdr.link_.predict(sdr.coordinates_.map(Z)), Y.shape)
+    of_rest, limit = alikeness(rest, groups)
+    of_predictors, least = alikeness(Z, groups)
+    left, drifting = int(of_rest.argmax()), int(of_predictors.argmax())
+    in_order = any(_is_sorted(y) for y in table.Y.to_numpy().T)
+    return {
+        "rows_alike": bool(
+            of_rest[left] > limit and of_predictors[drifting] > least and not in_order
+        ),
+        "rest_alike": of_rest[left],
+        "rest_limit": limit,
+        "response_alike": repr(str(table.Y.columns[left])),
+        "predictor_alike": repr(str(table.X.columns[drifting])),
+        "drift": of_predictors[drifting],
     }
 
 
@@ -468,12 +528,12 @@ def _stability_facts(analysis: Analysis) -> dict[str, Any]:
     loadings = analysis.loadings()
     dense = ~analysis.predictors["remarks"].str.contains("values|often|collinear")
     clear = loadings[loadings["clear"]]["loading"].abs().groupby("predictor").max()
-    largest = clear[dense.reindex(clear.index)].nlargest(3).index
+    largest = quoted(clear[dense.reindex(clear.index)].nlargest(3).index)
     stability = analysis.stability
     facts = {
         "n_clear": int(loadings["clear"].sum()),
         "n_loadings": len(loadings),
-        "clearest": f", the largest of them those of {quoted(largest)}" if len(largest) else "",
+        "clearest": f" (largest, of columns without remarks: {largest})" if largest else "",
         "resampled": stability is not None,
         "chance": 0.0,
         "instability": 0.0,

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Mapping
 from importlib.resources import files
 from io import BytesIO
@@ -168,8 +169,9 @@ def write_report(analysis: Analysis, folder: str | Path) -> list[Path]:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {}
-    with plt.rc_context():
+    with plt.rc_context(), warnings.catch_warnings():
         use_style()
+        warnings.filterwarnings("ignore", "Glyph")  # a box stands for what the font lacks
         for name, plot in FIGURES.items():
             figure, buffer = plot(analysis), BytesIO()
             figure.savefig(buffer, format="png", metadata={"Software": None})

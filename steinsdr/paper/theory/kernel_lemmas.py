@@ -1,26 +1,11 @@
 r"""Lemmas 4 to 10 and the source condition: bounds in the space of the curl-free IMQ kernel.
 
-With :math:`\phi(r) = (1 + r^2/c^2)^{-1/2}` and u = r/c, the quantities of Lemmas 7, 8 and 9 are
-radial, so a supremum over two points of :math:`\mathbb R^p` is one over u. It is found on a grid
-and refined.
-
-Lemma 5 speaks of kernel ridge regression, Lemmas 6 and 10 of the Tikhonov score estimator (TRE),
-which is :math:`\hat\zeta(x)/\lambda` minus the ridge regression of
-:math:`\hat\zeta(x_i)/\lambda`. Their proofs lose a factor :math:`1/\lambda` of these responses.
-The bounds called ``repaired`` use instead :math:`\hat s = (\hat L + \lambda)^{-1} \hat\zeta` in
-the RKHS, where :math:`\hat L \ge 0` is the empirical integral operator and
-:math:`\|\hat\zeta\|_{\mathcal H} \le Z` (:func:`feature_norm`). With :math:`\kappa = 1/c` they are
-
-.. math::
-    \|\hat s(x)\| \le \frac{\kappa Z}{\lambda}, \qquad
-    \|\hat s_X(x) - \hat s_{X^j}(x)\| \le \frac{2\kappa Z}{n\lambda}
-    \Big(1 + \frac{\kappa^2}{\lambda}\Big), \qquad
-    \|\hat s(x) - \hat s(x')\| \le \frac{3 Z}{c^2\lambda}\,\|x - x'\|.
+The chapter on the appendix has the symbols, the proofs, and the bounds called ``repaired``, which
+replace Lemmas 6 and 10. Quantities that depend on the distance of two points alone are functions of
+u, the distance in units of the width c.
 
 Whether a bound holds is asked of an optimizer, not of random data: it searches for the points, all
-on one line, that come nearest to the bound (:func:`ridge_search`, :func:`replacement_search`,
-:func:`size_search`, :func:`slope_search`). In units of the width only :math:`\mu = \lambda c^2` and
-p matter there.
+on one line, that come nearest to the bound. There only :math:`\mu = \lambda c^2` and p matter.
 
 Functions that measure return a data frame with columns ``measured``, ``bound`` and their
 ``ratio``, which is at most 1 where the lemma holds.
@@ -46,12 +31,6 @@ def curl_free_block(x: NDArray, y: NDArray, c: float) -> NDArray:
     r"""Return :math:`\mathcal K_{CI}(x, y) = c^{-2}\{w^3 I - 3 w^5 \delta\delta^\top\}`, (p, p).
 
     Written from the definition, independently of :class:`steinsdr.kernels.CurlFreeIMQ`.
-
-    Examples
-    --------
-    >>> block = curl_free_block(np.zeros(3), np.zeros(3), 2.0)
-    >>> bool(np.allclose(block, np.eye(3) / 4))
-    True
     """
     delta = (np.asarray(x, dtype=float) - y) / c
     w = (1 + delta @ delta) ** -0.5
@@ -84,22 +63,15 @@ def divergence_norm(u: NDArray, p: int, c: float = 1.0) -> NDArray:
 
 
 def divergence_sup(p: int, c: float = 1.0) -> float:
-    r"""Lemma 8: :math:`M_\zeta = \sup_{x, y} \|\mathrm{div}_x \mathcal K(x, y)\|_2`.
-
-    Examples
-    --------
-    >>> bool(0.5 < divergence_sup(200) / (2 * divergence_sup(100)) < 1.5)
-    True
-    """
+    r"""Lemma 8: :math:`M_\zeta = \sup_{x, y} \|\mathrm{div}_x \mathcal K(x, y)\|_2`."""
     return _sup(lambda u: divergence_norm(u, p, c))
 
 
 def divergence_sup_table(dimensions: list[int]) -> pd.DataFrame:
     r"""Lemma 8 with c = 1 over dimensions: the supremum, and the proof's two constants.
 
-    The proof brackets :math:`c^3 M_\zeta/(3p)` by :math:`2^{-7/2}` (``low``) and
-    :math:`\sup_u u(3 + u^2)(1 + u^2)^{-7/2}` (``high``). Column ``median_width`` is the supremum
-    with :math:`c = (2p)^{1/2}`, the order of the median distance of p standardized columns.
+    The proof brackets :math:`c^3 M_\zeta/(3p)` (``over_3p``) by ``low`` and ``high``. Column
+    ``median_width`` is the supremum with :math:`c = (2p)^{1/2}`, the order of the median distance.
     """
     high = _sup(lambda u: u * (3 + u**2) / (1 + u**2) ** 3.5)
     measured = np.array([divergence_sup(p) for p in dimensions])
@@ -116,11 +88,10 @@ def divergence_sup_table(dimensions: list[int]) -> pd.DataFrame:
 
 
 def third_derivative_sup() -> dict[str, float]:
-    r"""Lemma 7 with c = 1: :math:`M_3`, the largest mixed third derivative of :math:`k_I`.
+    """Lemma 7 with c = 1: :math:`M_3`, the largest mixed third derivative of :math:`k_I`.
 
-    With d = x - y, :math:`\partial_i\partial_j\partial_k \phi = 3 w^5(\delta_{ij} d_k +
-    \delta_{ik} d_j + \delta_{jk} d_i) - 15 w^7 d_i d_j d_k`. A derivative involves at most
-    three coordinates; other coordinates only shrink it. Entries by kind, and ``M3``.
+    A derivative involves at most three coordinates; others only shrink it. Entries by kind, and
+    ``M3``.
     """
     a, b = np.meshgrid(np.linspace(0, 4, 801), np.linspace(0, 4, 801))
     s = 1 + a**2 + b**2
@@ -133,11 +104,7 @@ def third_derivative_sup() -> dict[str, float]:
 
 
 def feature_norm(p: int, c: float) -> float:
-    r"""Norm in the RKHS of the divergence functional: :math:`Z = \{3p(p+2)\}^{1/2}/c^2`.
-
-    :math:`Z^2 = \mathrm{div}_x \mathrm{div}_y \mathcal K(x, y)|_{x = y} = \Delta^2\phi(0)`. The
-    paper does not use it; the repaired bounds do.
-    """
+    r"""Norm in the RKHS of the divergence functional: :math:`Z = \{3p(p+2)\}^{1/2}/c^2`."""
     return float(np.sqrt(3 * p * (p + 2)) / c**2)
 
 
@@ -155,8 +122,7 @@ def pointwise_bound(
 ) -> pd.DataFrame:
     r"""Lemma 4: :math:`\|f(x)\|_2 \le \|\mathcal K(x,x)\|^{1/2} \|f\|_{\mathcal H}` for random f.
 
-    Fields :math:`f = \sum_j \mathcal K(\cdot, x_j) v_j` have n random centers and coefficients;
-    ``measured`` is the largest norm of f(x) at the centers and at fresh points.
+    ``measured`` is the largest norm of f(x) at the n centers of a field and at 200 fresh points.
     """
     rows = []
     for _ in range(n_fields):
@@ -171,18 +137,9 @@ def potential_range(
 ) -> pd.DataFrame:
     r"""Assumption 4: potentials of random fields vary less than :math:`\sqrt 2\|f\|_{\mathcal H}`.
 
-    A field f = grad g of :math:`\mathcal H` has, along the segment from a to b,
-
-    .. math::
-        |g(b) - g(a)| \le \|f\|_{\mathcal H} \{2\phi(0) - 2\phi(\|b - a\|)\}^{1/2}
-        < \sqrt 2\, \|f\|_{\mathcal H},
-
-    because the norm of the line integral, as a functional, is a double integral of
-    :math:`-\nabla^2 \phi`. If :math:`s = L^\omega f_0` with :math:`f_0 \in \mathcal H` and
-    :math:`\omega > 0`, then s is in :math:`\mathcal H`, and its log density stays above a constant
-    wherever it is defined. No probability density that is continuous on :math:`\mathbb R^p` does
-    that. One that jumps may: the uniform law on a cube has the score 0. ``measured`` is the largest
-    difference over 500 pairs near and far.
+    ``measured`` is the largest difference over 500 pairs near and far. A continuous density on
+    :math:`\mathbb R^p` has a log density without lower bound, so its score is no such field: the
+    chapter on Theorem 2 has the proof.
     """
     rows = []
     for _ in range(n_fields):
@@ -203,9 +160,8 @@ def interpolation_norms(
 ) -> pd.DataFrame:
     r"""Smallest RKHS norm of a field that equals the score on n points of a ball, by its radius.
 
-    It is a lower bound of the norm of any member of :math:`\mathcal H` that agrees with the score
-    there: if it grows without limit as the ball grows, the score is not in :math:`\mathcal H`
-    (Assumption 4).
+    If it grows without limit as the ball grows, the score is not in :math:`\mathcal H` (Assumption
+    4).
     """
     directions = rng.standard_normal((n, p))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -235,9 +191,9 @@ def _line_ridge(points: NDArray, weights: NDArray, values: NDArray, mu: float) -
 def line_score(points: ArrayLike, weights: ArrayLike, mu: float, p: int) -> Field:
     r"""Return the TRE of points on a line of :math:`\mathbb R^p`, as a function on that line.
 
-    By symmetry the estimate points along the line there. ``weights`` are the shares of the sample
-    at each of ``points``, the width is 1 and mu is :math:`\lambda`. Any other width c
-    follows: :math:`\hat s_{c,\lambda}(x) = \hat s_{1,\lambda c^2}(x/c)/c`.
+    ``weights`` are the shares of the sample at each of ``points``, the width is 1 and mu is
+    :math:`\lambda`. Any other width c follows:
+    :math:`\hat s_{c,\lambda}(x) = \hat s_{1,\lambda c^2}(x/c)/c`.
 
     Examples
     --------
@@ -285,12 +241,10 @@ def _search(
 
 
 def ridge_search(mus: list[float]) -> pd.DataFrame:
-    r"""Lemma 5, adversarially, for width 1: the largest change of the fit as one pair is replaced.
+    """Lemma 5, adversarially, for width 1: the largest change of the fit as one pair is replaced.
 
-    n - 1 points are at 0 with response 1. The last pair has the response 1 before and -1
-    after (the largest allowed, :math:`M_y = 1`); its places before and after and the point of
-    evaluation are searched for. ``bound`` is the paper's, ``repaired`` ours,
-    :math:`2(1 + \mu^{-1/2}/2)/(n\mu)`.
+    n - 1 points are at 0 with response 1. The last pair has the response 1 before and -1 after;
+    its places before and after and the point of evaluation are searched for.
     """
 
     def change(place: NDArray, mu: float) -> float:
@@ -305,13 +259,12 @@ def ridge_search(mus: list[float]) -> pd.DataFrame:
 
 
 def replacement_search(p: int, mus: list[float]) -> pd.DataFrame:
-    r"""Lemma 6, adversarially, for width 1: the largest change of the TRE as one point moves.
+    """Lemma 6, adversarially, for width 1: the largest change of the TRE as one point moves.
 
-    n - 1 points are at 0; where the last one comes from and goes to, and the point of evaluation,
-    are searched for. Columns ``from`` and ``to`` hold the move. At width c and the same
-    :math:`\mu = \lambda c^2` the printed bound's ratio is :math:`c^2` times ``ratio``: the bound is
-    false for widths above ``false_from`` and, since the repaired bound is below it, true up to
-    ``true_to``.
+    n - 1 points are at 0; where the last one comes from and goes to (columns ``from`` and ``to``),
+    and the point of evaluation, are searched for. At other widths the ratio is :math:`c^2` times
+    that of the same mu: the printed bound is true for widths up to ``true_to``, false above
+    ``false_from``.
     """
 
     def change(place: NDArray, mu: float) -> float:
@@ -331,9 +284,7 @@ def size_search(p: int, mus: list[float]) -> pd.DataFrame:
     r"""Lemma 10, first half, adversarially: the largest :math:`\lambda\|\hat s(x)\|`, width 1.
 
     Points and weights of three groups on a line and the point of evaluation are searched for.
-    ``bound`` is :math:`M_\zeta`, what :math:`(1 + \kappa)M_\zeta` tends to for wide kernels,
-    ``repaired`` :math:`\kappa Z`. Where ``ratio`` is above 1, the printed bound is false for wide
-    kernels.
+    ``bound`` is what the printed :math:`(1 + \kappa)M_\zeta` tends to for wide kernels.
     """
 
     def size(place: NDArray, mu: float) -> float:
@@ -351,23 +302,10 @@ _SHELL = ((0.0, 1.16), (0.62, 1.23), (1.35, 1.20), (1.89, 0.77), (2.13, 0.0), (1
 def size_limits(mu: float = 1e-10, share: float = 1e-4) -> dict[str, float]:
     r"""Lemma 10, first half, for p = 3: widths for which the printed bound is true and false.
 
-    With :math:`A = \lambda(\hat L + \lambda)^{-1}`, which is self-adjoint with
-    :math:`0 \le A \le 1`, and :math:`b = \mathcal K(\cdot, x)e`, :math:`\|e\| = 1`,
-
-    .. math:: \lambda e^\top \hat s(x) = \langle A\hat\zeta, b\rangle
-        = \{\langle \hat\zeta, b\rangle + \langle (2A - 1)\hat\zeta, b\rangle\}/2
-        \le (M_\zeta + \kappa Z)/2,
-
-    so that the printed :math:`(1 + \kappa)M_\zeta` is true for widths up to ``true_to``. A sample
-    with the ``share`` of its points on six rings and the others at 0 has the ``ratio`` of
+    A sample with the ``share`` of its points on six rings and the others at 0 has the ``ratio`` of
     :math:`\lambda\|\hat s(x)\|` to :math:`M_\zeta`, at :math:`\lambda c^2` = ``mu``. It refutes the
-    printed bound for widths above ``false_from``.
-
-    Examples
-    --------
-    >>> limits = size_limits()
-    >>> 1 < limits["ratio"] < 1.06, limits["true_to"] < limits["false_from"]
-    (True, True)
+    printed bound for widths above ``false_from``. Since :math:`(M_\zeta + \kappa Z)/2` is a bound,
+    the printed :math:`(1 + \kappa)M_\zeta` is true for widths up to ``true_to``.
     """
     angles = 2 * np.pi * np.arange(8) / 8
     rings = [(z, r * np.cos(a), r * np.sin(a)) for r, z in _SHELL for a in angles[: 8 if r else 1]]
@@ -395,11 +333,10 @@ def size_limits(mu: float = 1e-10, share: float = 1e-4) -> dict[str, float]:
 def slope_search(p: int, widths: list[float]) -> pd.DataFrame:
     r"""Lemma 10, second half: for which lambda the printed Lipschitz constant is true, by width.
 
-    One training point has the slope :math:`3(p + 2)/(c^4\lambda)` at itself, for every lambda. It
-    refutes the printed :math:`(M_3 M_\zeta/\lambda^2 + M_3/\lambda)p^{3/2}` from the lambda
-    ``false_from`` on (infinite if never). Where the repaired :math:`3Z/(c^2\lambda)` is smaller
-    than the printed constant, up to ``true_to``, that one is true. ``attained`` is the
-    slope of one point over the repaired constant: 1 for p = 1.
+    One training point has the slope :math:`3(p + 2)/(c^4\lambda)` at itself. It refutes the printed
+    constant from the lambda ``false_from`` on (infinite if never). Up to ``true_to`` the repaired
+    one is smaller than the printed one. ``attained`` is the slope of one point over the repaired
+    constant.
     """
     c = np.asarray(widths, dtype=float)
     printed = third_derivative_sup()["M3"] * p**1.5 / c**3  # times 1/lambda + M_zeta/lambda^2

@@ -1,9 +1,7 @@
 r"""Lemma 1 in numbers: :math:`E\{f(B^\top x)\, s(x)\} = B\, E\{\nabla f(B^\top x)\}`.
 
 Both sides are averages over the same draws of x, so their difference
-:math:`d(x) = f(B^\top x)\, s(x) - B \nabla f(B^\top x)` must average to zero. Where the lemma
-fails it averages to something else: for a density that jumps at the edge of its support, to the
-boundary term of the integration by parts.
+:math:`d(x) = f(B^\top x)\, s(x) - B \nabla f(B^\top x)` must average to zero.
 """
 
 from __future__ import annotations
@@ -128,8 +126,8 @@ def identity_gap(
     r"""Mean of :math:`d(x)` over n draws, shape (p,), and the p-value of its being zero.
 
     The p-value is that of Hotelling's statistic :math:`n \bar d^\top S^{-1} \bar d` against its
-    limit :math:`\chi^2_p`; the lemma's claim is the null hypothesis. ``law`` is a key of
-    :data:`SCORED_LAWS` or :data:`BROKEN_LAWS`, ``link`` one of :data:`LINKS`.
+    limit :math:`\chi^2_p`. ``law`` is a key of :data:`SCORED_LAWS` or :data:`BROKEN_LAWS`, ``link``
+    one of :data:`LINKS`.
 
     Examples
     --------
@@ -157,9 +155,9 @@ def gap_by_size(
     n_reps: int,
     seed: int = 42,
 ) -> pd.DataFrame:
-    r"""Norm of the mean of :math:`d(x)` for every law, link of two indices, size and repetition.
+    """Norm of the mean of :math:`d(x)` for every law, link of two indices, size and repetition.
 
-    Returns a frame with columns law, link, n, rep, gap, p_value.
+    Columns law, link, n, rep, gap, p_value.
     """
     B = random_basis(p, 2, stream(seed, "identity", "basis"))
     rows = []
@@ -191,10 +189,9 @@ def boundary_term(law: str, link: str, B: NDArray, n: int, rng: np.random.Genera
 def even_link_spectrum(shifts: list[float], *, n: int, seed: int = 42) -> pd.DataFrame:
     r"""Limitation 1: singular values of :math:`\hat M` for :math:`y = (t_1, t_2^2)`.
 
-    The ten predictors are normal with mean shift times :math:`B (1, 1)^\top` and identity
-    covariance, the score is the true one. :math:`E\{\nabla t_2^2\} = 2 \cdot \text{shift}`: at
-    shift 0 the square is even about the center and the second singular value is noise. Columns
-    shift, sigma_2 (the smaller singular value), expected_2.
+    The ten predictors are normal with mean shift times :math:`B (1, 1)^\top`. At shift 0 the square
+    is even about the center and the second singular value is noise. Columns shift, sigma_2 (the
+    smaller singular value), expected_2.
     """
     rng = stream(seed, "even")
     B = random_basis(10, 2, rng)
@@ -236,21 +233,11 @@ def discrete_distances(kinds: list[str], *, n_reps: int, seed: int = 42) -> pd.D
 def linearity_distances(
     laws: list[str], sizes: list[int], *, n_reps: int, seed: int = 42
 ) -> pd.DataFrame:
-    r"""Distance from the truth of Stein's lemma with the true score, of SIR and of ridge.
+    """Distance from the truth of Stein's lemma with the true score, of SIR and of ridge.
 
     The links of Section 4.1, five predictors, ten responses, three directions, another B in each
     repetition; ``laws`` are keys of :data:`SCORED_LAWS`, or "lognormal-1.5", that of the
-    paper's simulations. SIR is consistent if
-    :math:`E(x \mid B^\top x)` is linear, as it is for normal x and not for log-normal x or a
-    mixture. Stein's lemma needs no such condition, but heavy-tailed scores make its average
-    noisy, so that SIR may be nearer in small samples. Columns law, method, n, rep, distance.
-
-    Examples
-    --------
-    >>> frame = linearity_distances(["lognormal"], [4000], n_reps=1)
-    >>> stein, sir, _ = frame.distance
-    >>> stein < sir
-    True
+    paper's simulations. Columns law, method, n, rep, distance.
     """
     known = SCORED_LAWS | {"lognormal-1.5": _simulation_law(LAWS["lognormal"])}
     rows = []
@@ -276,16 +263,8 @@ def mean_gradients(cov: NDArray, q: int = 10) -> NDArray:
     r"""Return :math:`M_1` with columns :math:`E\{\nabla f_j(t)\}`, t normal (0, C), shape (r, q).
 
     Links are those of Section 4.1, and C (r, r) is the covariance of the indices
-    :math:`B^\top x`. By Stein's lemma :math:`E\{\nabla f(t)\} = C^{-1} E\{t f(t)^\top\}`, and the
-    right side needs no derivatives. Gauss-Hermite quadrature with 24 nodes in each of r directions.
-
-    Examples
-    --------
-    The first link of Section 4.1 has slope 1 in its first index, and the fifth is a sine:
-
-    >>> M1 = mean_gradients(np.eye(3))
-    >>> bool(np.isclose(M1[0, 0], 1.0)), bool(np.isclose(M1[1, 4], np.exp(-0.5)))
-    (True, True)
+    :math:`B^\top x`. By Stein's lemma :math:`E\{\nabla f(t)\} = C^{-1} E\{t f(t)^\top\}`, here by
+    Gauss-Hermite quadrature with 24 nodes in each of r directions.
     """
     r = len(cov)
     nodes, weights = np.polynomial.hermite_e.hermegauss(24)

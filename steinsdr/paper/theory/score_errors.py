@@ -1,9 +1,8 @@
-r"""Score estimators against true scores: errors by sample size, lambda, width and kernel.
+r"""Score estimators against true scores: errors by sample size, lambda and kernel.
 
-Errors of scores are relative, :math:`\{E\|\hat s - s\|^2 / E\|s\|^2\}^{1/2}`: 0 for the true
-score, 1 for a zero score. Columns called ``own`` hold the error at the points that trained the
-score, and ``distance`` the Procrustes distance of the three directions that follow from it in the
-Section 4.1 design.
+Errors of scores are relative, :math:`\{E\|\hat s - s\|^2 / E\|s\|^2\}^{1/2}`. Columns called
+``own`` hold the error at the points that trained the score, and ``distance`` the Procrustes
+distance of the three directions that follow from it in the Section 4.1 design.
 """
 
 from __future__ import annotations
@@ -60,11 +59,9 @@ def errors_in_design(scores: NDArray, data: Simulation) -> dict[str, float]:
 def diagonal_scores(X: NDArray, lam: float) -> NDArray:
     r"""Training scores of the TRE with the diagonal kernel :math:`k_I(x, y)\, I_p`, (n, p).
 
-    :math:`\hat s_X = n (K + n\lambda)^{-1} \hat\zeta` with
-    :math:`\hat\zeta(x) = n^{-1}\sum_j \nabla_{x_j} k_I(x, x_j)
-    = n^{-1} \sum_j w^3 (x - x_j)/c^2`. Nothing ties the p components together: the field need
-    not be a gradient. Columns are standardized first and the width is the median distance, as in
-    the curl-free estimator.
+    :math:`\hat s_X = n (K + n\lambda)^{-1} \hat\zeta` with :math:`\hat\zeta(x) = n^{-1} \sum_j w^3
+    (x - x_j)/c^2`. Columns are standardized first and the width is the median distance, as in the
+    curl-free estimator.
     """
     mean, scale = mean_and_scale(X)
     Z = (X - mean) / scale
@@ -81,8 +78,7 @@ def kernel_comparison(
     """Curl-free against diagonal kernel, each at its own best lambda of the grid.
 
     Columns n, best_for, kernel, lam, own, distance: means over repetitions at the lambda with the
-    least mean score error at the training points (``best_for`` "score"), and at the one with the
-    least mean distance ("directions").
+    least mean error of the scores (``best_for`` "score"), or of the directions ("directions").
     """
     rows = []
     for n, rep in product(sizes, range(n_reps)):
@@ -106,10 +102,9 @@ def configuration_errors(
 ) -> pd.DataFrame:
     r"""Errors by the rows that train the score: the labeled (sup), the others (split), all (full).
 
-    Isotropic design of Section 4.1. Estimators are the TRE, the fitted normal score ("normal", with
-    which sup is least squares), and the true score ("oracle", config "none"). Columns estimator,
-    config, rep, score_error (relative, at the labeled points), moment_error
-    (:math:`\|\hat M - M\|_F`), distance.
+    Isotropic design of Section 4.1. Estimators are the TRE, the fitted normal score ("normal") and
+    the true score ("oracle", config "none"). Columns estimator, config, rep, score_error (relative,
+    at the labeled points), moment_error (:math:`\|\hat M - M\|_F`), distance.
     """
     rows = []
     for rep in range(n_reps):

@@ -1,16 +1,7 @@
-r"""Theorem 1, its Assumption 1, and Lemmas 2 and 3 for sub-Gaussian variables.
+"""Theorem 1, its Assumption 1, and Lemmas 2 and 3 for sub-Gaussian variables.
 
-Orlicz norms are computed, not bounded: :math:`\|x\|_{\psi_k} = \inf\{t > 0 :
-E \exp(|x|^k / t^k) \le 2\}` by quadrature or exact summation and a root search.
-
-Theorem 1 bounds the split estimator's error with probability :math:`1 - \delta` by
-
-.. math::
-    \|\hat M - M\|_F \le C K^2 \Big\{ \sqrt q\, \epsilon(n_u)
-    + \sqrt{\tfrac{pq \ln(pq/\delta)}{n_\ell}} + \tfrac{\sqrt{pq} \ln(pq/\delta)}{n_\ell} \Big\}.
-
-Its designs here are those of Section 4.1 with standard normal x, where M is known
-(:func:`steinsdr.paper.theory.lemma1.gaussian_moment`).
+Orlicz norms are computed, not bounded. The designs of Theorem 1 are those of Section 4.1 with
+standard normal x, where M is known (:func:`steinsdr.paper.theory.lemma1.gaussian_moment`).
 """
 
 from __future__ import annotations
@@ -33,7 +24,7 @@ r""":math:`\|z\|_{\psi_2}` of a standard normal: :math:`(1 - 2/t^2)^{-1/2} = 2` 
 
 
 def orlicz_norm(values: NDArray, weights: NDArray, k: int) -> float:
-    r"""Return :math:`\|x\|_{\psi_k}` of a law with atoms ``values`` and ``weights``.
+    r"""Return :math:`\inf\{t > 0 : E \exp(|x|^k / t^k) \le 2\}`, the Orlicz norm of atoms.
 
     Examples
     --------
@@ -93,18 +84,11 @@ def product_norms() -> pd.DataFrame:
 
 
 def product_search(atoms: int = 3, n_starts: int = 10, *, seed: int = 42) -> float:
-    r"""Lemma 2, adversarially: the largest :math:`\|xy - E(xy)\|_{\psi_1}` that was found.
+    r"""Lemma 2, adversarially: the largest :math:`\|xy - E(xy)\|_{\psi_1}` for factors of norm 1.
 
-    Both factors have norm 1. Any variable z is a product of two such factors, up to scale:
-    :math:`x = |z|^{1/2}` and :math:`y = \mathrm{sign}(z)|z|^{1/2}` have
-    :math:`\|x\|_{\psi_2}\|y\|_{\psi_2} = \|z\|_{\psi_1}`. So the constant of the lemma is the
-    largest :math:`\|z - Ez\|_{\psi_1}/\|z\|_{\psi_1}`, here over laws with few atoms. By the
-    triangle and Jensen's inequalities it is at most 2.
-
-    Examples
-    --------
-    >>> 1 < product_search(2, 3) < 2
-    True
+    Any z is such a product, of :math:`x = |z|^{1/2}` and :math:`y = \mathrm{sign}(z)|z|^{1/2}`, up
+    to scale. So this is the largest :math:`\|z - Ez\|_{\psi_1}/\|z\|_{\psi_1}`, here over laws with
+    few atoms. It is at most 2.
     """
     rng = stream(seed, "product")
 
@@ -132,11 +116,9 @@ def good_event(
 ) -> dict[str, float]:
     r"""Lemma 3: how often :math:`\max_i\|x_i\|` or :math:`\max_j\|y_j\|` exceeds its radius.
 
-    The components have the heaviest tails that the lemma allows, :math:`P(|z| > t) =
-    \min(1, 2 e^{-t^2})` (K = c = 1). The radius is :math:`\{p \ln(4 n^4 p/\rho\delta)\}^{1/2}`;
-    ``power`` replaces the 4 at n. Returns the share of repetitions outside the event
-    (``measured``) and the ``bound`` :math:`\rho\delta`. With power 1 and p = q = 1 the share is
-    the bound, up to its square.
+    The components have the heaviest tails that the lemma allows (K = c = 1). The radius is
+    :math:`\{p \ln(4 n^4 p/\rho\delta)\}^{1/2}`; ``power`` replaces the 4 at n. Returns the share of
+    repetitions outside the event (``measured``) and the ``bound`` :math:`\rho\delta`.
     """
 
     def largest_norm(size: tuple[int, int]) -> float:
@@ -152,14 +134,9 @@ def good_event(
 
 
 def score_kurtosis(law: str) -> float:
-    r"""Kurtosis :math:`E(s_1^4)/E(s_1^2)^2` of a component of the true score, by quadrature.
+    """Kurtosis :math:`E(s_1^4)/E(s_1^2)^2` of a component of the true score, by quadrature.
 
     The law is a name in ``LAWS`` of :mod:`steinsdr.simulation`, its components independent.
-
-    Examples
-    --------
-    >>> round(score_kurtosis("isotropic"), 6)
-    3.0
     """
     scale = LAWS[law].log_scale
     # The mass of fourth moments of log-normal variables is six deviations from the center.
@@ -173,12 +150,7 @@ def response_kurtosis(law: str, b: NDArray) -> float:
     r"""Kurtosis of :math:`b^\top x + \varepsilon` with independent x and standard normal noise.
 
     That is the first response of the paper's designs without its bounded term; b is the first
-    column of B. Fourth cumulants add up: that of x times :math:`\sum_k b_k^4`.
-
-    Examples
-    --------
-    >>> round(response_kurtosis("isotropic", np.array([0.6, 0.8])), 6)
-    3.0
+    column of B. ValueError if the components of x depend on each other.
     """
     known = LAWS[law]
     if known.rho:
@@ -214,10 +186,9 @@ def split_errors(
 ) -> pd.DataFrame:
     r"""Errors of the split estimator over labeled sample sizes, with r = 3.
 
-    The score is the true one (:math:`\epsilon = 0`), or that of an estimator trained on
-    ``n_unlabeled`` rows, once for each repetition. Columns n_labeled, p, q, n_unlabeled, rep,
-    epsilon, error; ``epsilon`` is :math:`\{E\|\hat s(x) - s(x)\|^2\}^{1/2}` over 2,000 fresh
-    points.
+    The score is the true one, or that of an estimator trained on ``n_unlabeled`` rows, once for
+    each repetition. Columns n_labeled, p, q, n_unlabeled, rep, epsilon, error; ``epsilon`` is
+    :math:`\{E\|\hat s(x) - s(x)\|^2\}^{1/2}` over 2,000 fresh points.
     """
     B = random_basis(p, 3, stream(seed, "split", "basis", p))
     M = gaussian_moment(B, q)
@@ -241,14 +212,10 @@ def split_errors(
 def scale_counterexample(sigmas: list[float]) -> pd.DataFrame:
     r"""The first term of Theorem 1 with K or :math:`K^2`: a family on which no C serves the square.
 
-    :math:`x \sim N(0, \sigma^2 I_p)`, p = 4, with score :math:`s = x/\sigma^2`, noiseless responses
-    :math:`y = s` (q = p), and the estimator :math:`\hat s = s/2`, as :math:`n_\ell \to \infty`.
-    Assumption 2 asks for convergence: let the estimator be s/2 up to some :math:`n_u` and s beyond;
-    the bound is for every :math:`n_u`.
-    Then :math:`\|\hat M - M\|_F = \sqrt p/(2\sigma^2)`,
-    :math:`\epsilon = \sqrt p/(2\sigma)`, :math:`K = \sqrt{8/3}/\sigma`, all exactly. Column
-    ``constant`` is error over the paper's :math:`K^2\sqrt q \epsilon` and grows like
-    :math:`\sigma`; ``repaired`` has K in place of :math:`K^2` and is constant.
+    :math:`x \sim N(0, \sigma^2 I_4)` with score :math:`s = x/\sigma^2`, responses :math:`y = s`,
+    estimator :math:`\hat s = s/2`, and :math:`n_\ell \to \infty`; all is exact. Column ``constant``
+    is error over the paper's :math:`K^2\sqrt q \epsilon` and grows like :math:`\sigma`;
+    ``repaired`` has K in place of :math:`K^2` and is constant.
     """
     p, sigma = 4, np.asarray(sigmas, dtype=float)
     error = np.sqrt(p) / (2 * sigma**2)

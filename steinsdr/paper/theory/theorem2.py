@@ -1,10 +1,7 @@
 r"""Theorem 2: the TRE trained on the same observations it is averaged over.
 
-With n observations in all, :math:`n_\ell \asymp n^\beta` of them labeled and
-:math:`\lambda \asymp n^{-(2\beta-1)/\{2(\omega+1)\}}`, the theorem states the rate
-:math:`n^{-\omega(2\beta-1)/\{2(\omega+1)\}}` for :math:`1/2 < \beta \le 1`, and no
-convergence at all for :math:`\beta \le 1/2`. Balancing the proof's own terms gives other
-exponents, see :func:`exponents`. Everything here has :math:`\omega = 1`.
+Of n observations :math:`n_\ell \asymp n^\beta` are labeled. :func:`exponents` has the rates that
+are stated and that can be proved. Everything here has :math:`\omega = 1`.
 """
 
 from __future__ import annotations
@@ -40,13 +37,9 @@ def exponents(betas: list[float]) -> pd.DataFrame:
     r"""Rates for each beta: as stated, as the stated terms balance, and as sharper differences do.
 
     - ``stated``: :math:`-\omega(2\beta-1)/\{2(\omega+1)\}`, 0 (none) for :math:`\beta \le 1/2`.
-    - ``own_terms``: the proof's :math:`\epsilon` has :math:`\lambda^{-2} n^{1/2 - \beta}`, but the
-      list of orders keeps :math:`\lambda^{-1}`. Balancing what was derived gives
-      :math:`-\omega(2\beta-1)/\{2(\omega+2)\}`.
-    - ``sharper``: McDiarmid's inequality with a difference of order :math:`1/n_\ell` for
-      labeled and of order 1/n for unlabeled observations, instead of the larger for all, has
-      :math:`\lambda^{-2} n^{-\beta/2}`: :math:`-\omega\beta/\{2(\omega+2)\}`, for every
-      :math:`\beta > 0`.
+    - ``own_terms``: what the proof derives, :math:`-\omega(2\beta-1)/\{2(\omega+2)\}`.
+    - ``sharper``: with McDiarmid's differences by kind of observation,
+      :math:`-\omega\beta/\{2(\omega+2)\}` for every :math:`\beta > 0`.
     """
     beta = np.asarray(betas, dtype=float)
     part = np.clip(2 * beta - 1, 0, None)
@@ -106,21 +99,10 @@ def coupled_errors(
     r"""Errors :math:`\|\hat M - M\|_F` of the coupled TRE in three dimensions.
 
     The kernel's width is 2: the theory has no data-driven width and no standardization. Of n rows
-    :math:`n_\ell = \lceil n^\beta \rceil` are labeled; one data set serves every beta. Columns
+    :math:`n_\ell = \lceil n^\beta \rceil` are labeled; one data set serves every beta. The law is
+    "gaussian" or "student" with 5 degrees of freedom; neither meets the source condition. Lambda
+    follows the :func:`schedule` of beta, or of ``lam_beta`` whatever the labeled share. Columns
     beta, n, n_labeled, lam, rep, error, score_error, moment (:math:`\hat M`, (3, 3)).
-
-    Parameters
-    ----------
-    betas, sizes : lists
-        Values of beta and n.
-    law : {"gaussian", "student"}
-        Standard normal x, whose score is unbounded, or Student x with 5 degrees of freedom, whose
-        score is bounded. Neither meets the source condition.
-    lam0 : float
-        Constant of the schedule, which the theorem leaves open.
-    lam_beta : float or None
-        Take lambda from the schedule of this beta whatever the labeled share. The score is
-        learned from all n, so 1 is natural; None follows the theorem.
     """
     M = true_moment(check_choice(law, "law", ("gaussian", "student")))
     rows = []
@@ -147,10 +129,8 @@ def normal_bias(lams: list[float], *, p: int = P, c: float = 2.0) -> pd.DataFram
 
     :math:`s_\lambda` minimizes :math:`J(f) = E\|f - s\|^2 + \lambda\|f\|_{\mathcal H}^2`, so that
     :math:`b(\lambda)^2 \le J(f)` for every f in :math:`\mathcal H`. Here f is the best combination
-    of gradients of the Gaussian bumps :math:`\exp\{-\|x\|^2/(2\tau^2)\}`, 14 values of
-    :math:`\tau`. Their norms in :math:`\mathcal H` are integrals over the Fourier transform of the
-    inverse multiquadric, a Bessel function. Columns lam, bias (:math:`E^{1/2}\|f - s\|^2`, which is
-    :math:`b(\lambda)` up to what the bumps leave out), bound (:math:`J(f)^{1/2} \ge b(\lambda)`).
+    of gradients of 14 Gaussian bumps :math:`\exp\{-\|x\|^2/(2\tau^2)\}`. Columns lam, bias
+    (:math:`E^{1/2}\|f - s\|^2`), bound (:math:`J(f)^{1/2} \ge b(\lambda)`).
 
     Examples
     --------
@@ -188,15 +168,8 @@ def normal_bias(lams: list[float], *, p: int = P, c: float = 2.0) -> pd.DataFram
 def expected_error_bound(n: NDArray, n_labeled: NDArray, lam: NDArray) -> pd.DataFrame:
     r"""The bound of :math:`E\|\hat M - M\|_F` for the normal design, its parts and their sum.
 
-    With c = 2, :math:`\kappa = 1/c`, :math:`S^2 = E\|s\|^2` and Z of
-    :func:`steinsdr.paper.theory.kernel_lemmas.feature_norm`,
-
-    .. math::
-        (E\|y\|^2)^{1/2}\Big\{(Z + \kappa S)\min\Big(\frac{\kappa}{\lambda\sqrt n},
-        \frac{1}{2\sqrt{\lambda n_\ell}}\Big) + b(\lambda)\Big\}
-        + \Big(\frac{E\|s\|^2\|y\|^2}{n_\ell}\Big)^{1/2}.
-
-    Columns estimation, bias, average (the three terms), total.
+    It is the chapter's bound with c = 2. Columns estimation, bias, average (the three terms),
+    total.
     """
     nodes, w = np.polynomial.hermite_e.hermegauss(40)
     a, b = np.meshgrid(nodes, nodes, indexing="ij")
@@ -224,11 +197,9 @@ def uniform_moments(
 ) -> pd.DataFrame:
     r"""Norms of :math:`\hat M` for x uniform on :math:`[-1, 1]^3`, where s = 0 and hence M = 0.
 
-    The score :math:`0 = L^\omega 0` meets the source condition, and all variables are
-    sub-Gaussian: both assumptions of Theorem 2 hold, though Stein's lemma does not. The response is
-    :math:`x_1`, or :math:`x_1^2` if ``even``, plus noise of standard deviation 1/2;
-    :math:`n_\ell = \lceil n^\beta \rceil` and ``lam`` gives lambda for n. Columns n, rep, error
-    (:math:`\|\hat M - M\|_F = \|\hat M\|_F`).
+    Both assumptions of Theorem 2 hold, though Stein's lemma does not. The response is :math:`x_1`,
+    or :math:`x_1^2` if ``even``, plus noise of standard deviation 1/2; :math:`n_\ell = \lceil
+    n^\beta \rceil` and ``lam`` gives lambda for n. Columns n, rep, error (:math:`\|\hat M\|_F`).
     """
     rows = []
     for n, rep in product(sizes, range(n_reps)):

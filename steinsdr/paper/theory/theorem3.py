@@ -1,14 +1,4 @@
-r"""Corollary 1, Theorem 3 and the rank rules: from an error in M to its subspace and its rank.
-
-The permutation rule of Algorithm 2 compares the k-th singular value of :math:`\hat M` with a
-quantile of the k-th singular value of permuted data. For k = 1 that is a test of "no relation at
-all", of its nominal size up to 1/(m + 1) with m permutations (:func:`permutation_level`). For
-k = r + 1 it is not a test of "no further direction": permuted data have no signal, so their
-(r+1)-th singular value has r larger noise values above it, while that of :math:`\hat M` is the
-*first* of its noise values (:func:`rank_frequencies`). Algorithm 3 permutes like Algorithm 2 and
-has the same defect (:func:`sir_ranks`). Shares of energy, in Algorithms 2 and 4, count noise values
-like signals (:func:`energy_ranks`, :func:`largest_mlp_rank`).
-"""
+"""Corollary 1, Theorem 3 and the rank rules: from an error in M to its subspace and its rank."""
 
 from __future__ import annotations
 
@@ -82,8 +72,7 @@ def corollary_search(p: int, q: int, r: int, n_starts: int, rng: np.random.Gener
 
     M has rank r and random singular values, the last of which is 1. Half of the starts are
     random perturbations of about the size of :math:`\sigma_r`, half are near the one that makes
-    the weakest direction and a new one trade places; from each a simplex search over all entries
-    of E climbs as far as it can. The proof's bound is 2.
+    the weakest direction and a new one trade places. The proof's bound is 2.
     """
     best = []
     for start in range(n_starts):
@@ -126,9 +115,8 @@ def rank_recovery(
 ) -> pd.DataFrame:
     r"""Theorem 3: how often Algorithm 1 finds r = 3 with threshold factor times :math:`\sigma_r`.
 
-    The theorem's threshold is factor 1/2, an oracle's choice. The score is the true one unless
-    another is given: trained on the labeled rows ("sup"), or on ``n_unlabeled`` others if there
-    are any ("split"). Columns n, factor, rep, correct; ``sufficient`` marks data sets with
+    The score is the true one unless another is given: trained on the labeled rows, or on
+    ``n_unlabeled`` others. Columns n, factor, rep, correct; ``sufficient`` marks data sets with
     :math:`\|\hat M - M\|_F < \sigma_r/2`, on which the proof guarantees the rank; ``distance``
     and ``constant`` (distance over :math:`\|\hat M - M\|_F/\sigma_r(M)`) are those of Corollary 1.
     """
@@ -149,11 +137,6 @@ def energy_ranks(max_ranks: list[int], *, seed: int = 42) -> pd.Series:
     """Ranks that the energy rule of Algorithm 2 gives, by the largest candidate.
 
     The singular values are three that stand out and seven equal ones of noise.
-
-    Examples
-    --------
-    >>> energy_ranks([5, 10]).to_dict()
-    {5: 3, 10: 7}
     """
     rng = stream(seed, "claims", "energy")
     X = rng.standard_normal((50, 10))  # the rule looks at the singular values alone
@@ -190,11 +173,10 @@ def largest_mlp_rank(energy_light: float = 0.90, *, seed: int = 42) -> int:
 
 
 def permutation_level(n_permutations: int, quantile: float = 0.90) -> tuple[float, float]:
-    r"""Bounds of the level of "observed value above a quantile of m permuted ones".
+    """Bounds of the level of "observed value above a quantile of m permuted ones".
 
-    Without a relation the observed value and the m permuted ones are exchangeable, so the observed
-    one exceeds the k-th smallest of the others with probability :math:`(m + 1 - k)/(m + 1)`, apart
-    from ties. The quantile lies between two of these, the observed value not among them.
+    Without a relation all m + 1 values are exchangeable: the observed one exceeds the k-th smallest
+    of the others with probability :math:`(m + 1 - k)/(m + 1)`.
 
     Examples
     --------
@@ -218,11 +200,9 @@ def rank_frequencies(
     r"""Ranks by Algorithm 2's permutations in :math:`y = g A^\top B^\top x + \varepsilon`, by g.
 
     r = 3, p = 20, q = 10; x and noise are standard normal, A has orthonormal rows, the score is the
-    true one. Signal g = 0 is the null hypothesis of no relation. Columns signal, rep; first,
-    whether the first singular value exceeds its threshold; over and under, whether more or fewer
-    directions are kept than there are; over_first and under_first, the same if all singular values
-    are compared with the threshold of the first. Noise exceeds the first threshold no more often
-    than the level says. A weak direction exceeds it less often than its own threshold.
+    true one. Signal g = 0 means no relation. Columns signal, rep; first, whether the first singular
+    value exceeds its threshold; over and under, whether more or fewer directions are kept than
+    there are; over_first and under_first, the same with the threshold of the first for all.
     """
     r, p, q = 3, 20, 10
     rule = AdaptiveRank(n_permutations=n_permutations, branch="permutation")
@@ -249,9 +229,8 @@ def even_link_passes(
 ) -> pd.DataFrame:
     r"""Algorithm 2 where M = 0 without independence: :math:`y = x_1^2 + \varepsilon`, normal x.
 
-    Permuted rows are independent of x, and the variance of :math:`x_1 y` is larger than theirs: the
-    first direction passes more often than its level says, in samples of every size. p = 20, one
-    response, the true score. Columns n, rep, passes.
+    p = 20, one response, the true score. Column ``passes`` by n and rep: whether the first singular
+    value exceeds its threshold.
     """
     rule = AdaptiveRank(n_permutations=n_permutations, branch="permutation")
     rows = []
