@@ -6,7 +6,6 @@ Every error names the argument, what was found and what was expected.
 from __future__ import annotations
 
 import numbers
-import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,26 +15,17 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, cho_factor
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, make_constraint
 from sklearn.utils.validation import _get_feature_names, check_array, validate_data
+
+_KINDS = {"M": "dates or times", "m": "dates or times", "c": "Complex data not supported"}
 
 
 @contextmanager
 def needs_extra(extra: str, user: str) -> Iterator[None]:
     """Say which extra of the package to install if an import inside the block fails.
 
-    Parameters
-    ----------
-    extra : {"nn", "report", "paper"}
-        Name of the extra that brings the package.
-    user : str
-        What needs the package, the beginning of the message.
-
-    Raises
-    ------
-    ImportError
-        If a package inside the block is not installed.
+    ``user`` is what needs the package, the beginning of the ImportError's text.
 
     Examples
     --------
@@ -59,41 +49,60 @@ class InstanceWith(HasMethods):
         return not isinstance(val, type) and super().is_satisfied_by(val)
 
 
-def _as_number(value: Any) -> float:
-    """Return a real number as a float, and anything else as NaN, which no range contains."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        return np.nan
-    try:
-        return float(value)
-    except OverflowError:  # an integer beyond all floats
-        return np.inf if value == abs(value) else -np.inf
-
-
-def check_positive(value: Any, name: str) -> float:
-    """Return ``value`` as a float if it is a finite number above zero."""
-    if not 0 < _as_number(value) < np.inf:
-        raise ValueError(f"{name} must be a positive finite number; got {value!r}.")
-    return float(value)
-
-
-def check_nonnegative(value: Any, name: str) -> float:
-    """Return ``value`` as a float if it is a finite number, zero or above."""
-    if not 0 <= _as_number(value) < np.inf:
-        raise ValueError(f"{name} must be a finite number, zero or above; got {value!r}.")
-    return float(value)
-
-
-def check_share(value: Any, name: str, *, one: bool = False) -> float:
-    """Return ``value`` as a float if it is above 0 and below 1, or 1 if ``one`` is true.
+class SequenceOf(HasMethods):
+    """Parameter constraint: a sequence of one value or more inside an interval.
 
     Examples
     --------
-    >>> check_share(1, "energy", one=True)
-    1.0
+    >>> widths = SequenceOf(Interval(numbers.Integral, 1, None, closed="left"))
+    >>> [widths.is_satisfied_by(value) for value in ((256, 128), (8, 0), (), 16)]
+    [True, False, False, False]
     """
-    if not (0 < _as_number(value) < 1 or (one and _as_number(value) == 1)):
-        raise ValueError(f"{name} must be in (0, 1{']' if one else ')'}; got {value!r}.")
-    return float(value)
+
+    def __init__(self, member: Interval) -> None:
+        super().__init__("__len__")
+        self.member = member
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Return whether ``val`` is such a sequence."""
+        return np.ndim(val) == 1 and len(val) > 0 and all(map(self.member.is_satisfied_by, val))
+
+    def __str__(self) -> str:
+        return f"a sequence whose values are each {self.member}"
+
+
+def check_argument(value: Any, name: str, *allowed: Any) -> None:
+    """Raise if ``value`` meets none of the constraints ``allowed``, which are scikit-learn's.
+
+    Neither does a number in a range that cannot be calculated with: True, an integer that is too
+    large for a size or a float, and a short integer of NumPy, whose products overflow.
+
+    Examples
+    --------
+    >>> check_argument(1.5, "level", Interval(numbers.Real, 0, 1, closed="neither"))
+    Traceback (most recent call last):
+    ValueError: level must be a float in the range (0.0, 1.0); got 1.5.
+    """
+    constraints = [make_constraint(one) for one in allowed]
+    ranges = [one for one in constraints if isinstance(one, Interval)]
+    expected = " or ".join(map(str, constraints))
+    if ranges and isinstance(value, numbers.Integral):
+        sizes = all(one.type is numbers.Integral for one in ranges)
+        too_large = abs(int(value)) > (sys.maxsize if sizes else sys.float_info.max)
+        if isinstance(value, bool) or too_large or getattr(value, "itemsize", 8) < 8:
+            raise ValueError(
+                f"{name} is {value!r}, with which one cannot calculate; expected {expected}."
+            )
+    if not any(one.is_satisfied_by(value) for one in constraints):
+        raise ValueError(f"{name} must be {expected}; got {value!r}.")
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise if a parameter with a declared range of numbers cannot be calculated with."""
+    declared = getattr(estimator, "_parameter_constraints", {})
+    for name, value in estimator.get_params(deep=False).items():
+        if any(isinstance(one, Interval) for one in declared.get(name, ())):
+            check_argument(value, name, *declared[name])
 
 
 def check_integer(value: Any, name: str, *, low: int, high: int = sys.maxsize) -> int:
@@ -106,24 +115,6 @@ def check_integer(value: Any, name: str, *, low: int, high: int = sys.maxsize) -
     return int(value)
 
 
-def check_boolean(value: Any, name: str) -> None:
-    """Raise if ``value`` is neither True nor False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {value!r}.")
-
-
-def check_limit(value: Any, name: str) -> None:
-    """Raise if ``value`` is no number to compare with; an infinite limit is never exceeded."""
-    if np.isnan(_as_number(value)):
-        raise ValueError(f"{name} must be a number; got {value!r}.")
-
-
-def check_path(value: Any, name: str, *, optional: bool = False) -> None:
-    """Raise if ``value`` is neither text nor a path, nor None if ``optional``."""
-    if not isinstance(value, str | os.PathLike) and not (optional and value is None):
-        raise ValueError(f"{name} must be a path; got {value!r}.")
-
-
 def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
     """Return ``value`` if it is one of the names in ``choices``."""
     if not isinstance(value, str) or value not in choices:
@@ -132,105 +123,17 @@ def check_choice(value: Any, name: str, choices: Collection[str]) -> str:
     return value
 
 
-def check_definite(matrix: NDArray, what: str, cause: str = "X") -> None:
-    """Raise if rounding leaves a covariance without a Cholesky factor; name the argument."""
-    try:
-        cho_factor(matrix)
-    except LinAlgError as error:
-        raise ValueError(
-            f"{cause}: columns are linear combinations of others but for rounding, so {what} is "
-            "not positive definite; leave such columns out."
-        ) from error
-
-
-def check_divisor(value: float, what: str, cause: str = "X") -> None:
-    """Raise if a number by which is divided is zero or not finite; name the argument at fault."""
-    if not np.isfinite(value) or value == 0:
-        raise ValueError(
-            f"{cause}: {what} is {value}, because values are too far from 1 or vanish; rescale."
-        )
-
-
-def check_parameters(estimator: Any) -> None:
-    """Raise if a parameter of an estimator is none that it declares, before one is used."""
-    estimator._validate_params()
-
-
-def check_number_parameters(estimator: Any) -> None:
-    """Raise if a parameter lies in a declared range of numbers but cannot be calculated with.
-
-    scikit-learn's ranges hold True, which it takes for 1, integers that are too large for a size
-    or a float, and short integers of NumPy, whose products overflow.
-
-    Examples
-    --------
-    >>> from sklearn.decomposition import PCA
-    >>> check_number_parameters(PCA(n_components=True))
-    Traceback (most recent call last):
-    ValueError: n_components must be a number; got True.
-    """
-    declared = getattr(estimator, "_parameter_constraints", {})
-    for name, value in estimator.get_params(deep=False).items():
-        ranges = [c for c in declared.get(name, ()) if isinstance(c, Interval)]
-        if not ranges or "boolean" in declared[name] or not isinstance(value, numbers.Integral):
-            continue
-        counts = all(c.type is numbers.Integral for c in ranges)
-        if isinstance(value, bool):
-            raise ValueError(f"{name} must be a number; got True.")
-        if abs(int(value)) > (sys.maxsize if counts else sys.float_info.max):
-            raise ValueError(f"{name} is too large for a {'size' if counts else 'float'}: {value}.")
-        if isinstance(value, np.integer) and value.itemsize < 8:
-            raise ValueError(
-                f"{name} is {value!r}, an integer too short for products; expected int({name})."
-            )
-
-
-def check_plain_number(value: Any, name: str) -> None:
-    """Raise if ``value`` is an integer of NumPy, which PyTorch does not take for one of Python."""
-    if isinstance(value, np.integer):
-        raise ValueError(f"{name} must be a number of Python for PyTorch; got {value!r}.")
-
-
-def check_single_precision(value: float, name: str) -> None:
-    """Raise if sums of the squares of a number or of its inverse exceed single precision."""
-    if not 1e-15 < value < 1e15:
-        raise ValueError(
-            f"{name} must be between 1e-15 and 1e15 for a network in single precision; got {value}."
-        )
-
-
-def check_shape(value: Any, name: str, shape: tuple[int | str, ...]) -> None:
-    """Raise if an array has another shape; text stands for a length that is free.
-
-    Examples
-    --------
-    >>> check_shape(np.eye(2), "covs", ("k", 2, 2))
-    Traceback (most recent call last):
-    ValueError: covs has shape (2, 2); expected (k, 2, 2).
-    """
+def check_shape(value: Any, name: str, shape: tuple[int, ...]) -> None:
+    """Raise if ``value`` is no array of k arrays of this shape."""
     found = np.shape(value)
-    fixed = (isinstance(e, str) or n == e for n, e in zip(found, shape, strict=False))
-    if len(found) != len(shape) or not all(fixed):
-        raise ValueError(f"{name} has shape {found}; expected ({', '.join(map(str, shape))}).")
-
-
-def check_generator(value: Any, name: str = "rng") -> None:
-    """Raise if ``value`` is no generator of random numbers."""
-    if not isinstance(value, np.random.Generator):
-        raise ValueError(f"{name} must be a numpy.random.Generator; got {value!r}.")
+    if found[1:] != shape or len(found) < 2:
+        raise ValueError(f"{name} has shape {found}; expected (k, {', '.join(map(str, shape))}).")
 
 
 def check_matrix(
     value: ArrayLike, name: str, *, n_columns: int | None = None, min_rows: int = 1
 ) -> NDArray:
-    """Return ``value`` as a finite float64 matrix (n, p).
-
-    Raises
-    ------
-    ValueError
-        If it is not numeric, not two-dimensional, holds NaN or infinity, has fewer
-        than ``min_rows`` rows or another number of columns than ``n_columns``.
-    """
+    """Return ``value`` as a finite float64 matrix (n, p) with at least ``min_rows`` rows."""
     array = _numbers(value, name)
     if array.shape[0] < min_rows:
         raise ValueError(f"{name} has {array.shape[0]} row(s); at least {min_rows} are needed.")
@@ -254,7 +157,7 @@ def check_points(
     range of numbers are numbers to calculate with.
     """
     if reset:
-        check_number_parameters(estimator)
+        check_parameters(estimator)
     check_numeric_columns(X, "X")
     with _naming("X"):
         points = validate_data(
@@ -347,27 +250,40 @@ def check_numeric_columns(value: Any, name: str) -> None:
                 "column needs a name of its own."
             )
         kinds = {repr(c): _kind(value.iloc[:, j]) for j, c in enumerate(value.columns)}
-    elif hasattr(value, "__dask_graph__") or not hasattr(value, "__array__"):
-        if not isinstance(value, (list, tuple)) or hasattr(value, "__dask_graph__"):
-            return
+    elif is_dask(value) or not (hasattr(value, "__array__") or isinstance(value, list | tuple)):
+        return
+    else:
         try:
             array = np.asarray(value)
         except ValueError:  # ragged: scikit-learn says so
             return
-        return check_numeric_columns(array, name) if array.dtype.kind not in "biuf" else None
-    else:
-        array = np.asarray(value)
         if array.dtype.kind in "biuf" or not array.size:
             return
         columns = array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1)
         kinds = {str(j): _kind(column) for j, column in enumerate(columns.T)}
     wrong = {column: kind for column, kind in kinds.items() if kind}
     if wrong:
-        found = ", ".join(dict.fromkeys(kind for kind in wrong.values() if kind))
+        found = ", ".join(dict.fromkeys(wrong.values()))
         raise ValueError(
             f"{name}: not numeric: {found} in column(s) {listed(wrong)}; every column must be "
             "numbers. Leave such columns out; of dates, take differences in days."
         )
+
+
+def _kind(column: Any) -> str:
+    """Return what a column holds in place of numbers, "" if scikit-learn is to decide."""
+    kind = getattr(column.dtype, "kind", "O")
+    for value in np.asarray(column, dtype=object) if kind in "OUST" else ():
+        if isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64):
+            return _KINDS["M"]
+        if isinstance(value, complex):
+            return _KINDS["c"]
+        if isinstance(value, str | bytes):
+            try:
+                float(value)
+            except ValueError:
+                return f"text such as {value!r}"
+    return _KINDS.get(kind, "")
 
 
 def check_numbers(value: Any, name: str) -> None:
@@ -397,17 +313,6 @@ def check_groups(value: Any) -> None:
         raise ValueError(f"groups has {missing} missing value(s); every row needs a group.")
 
 
-def check_weights(value: Any, *, n_rows: int) -> None:
-    """Raise if sample weights are neither one number nor finite numbers (n,)."""
-    check_numbers(value, "sample_weight")
-    array = np.asarray(value, dtype=np.float64)
-    _check_finite(np.atleast_1d(array), "sample_weight")
-    if array.ndim and array.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight has shape {array.shape}; expected ({n_rows},), one for every row of X."
-        )
-
-
 def check_products(first: NDArray, second: NDArray, names: str) -> None:
     """Raise if the squares of the products of two matrices' columns are no numbers."""
     with np.errstate(all="ignore"):
@@ -417,27 +322,6 @@ def check_products(first: NDArray, second: NDArray, names: str) -> None:
             f"{names}: the values are too far from 1 for the squares of their products to be "
             "numbers; rescale."
         )
-
-
-def _kind(column: Any) -> str | None:
-    """Return what a column holds in place of numbers, None if scikit-learn is to decide."""
-    kind = getattr(column.dtype, "kind", "O")
-    if kind in "mM":
-        return "dates or times"
-    if kind == "c":
-        return "Complex data not supported"
-    values = np.asarray(column, dtype=object) if kind in "OUST" else np.empty(0)
-    if any(isinstance(v, (date, time, timedelta, np.datetime64, np.timedelta64)) for v in values):
-        return "dates or times"
-    if any(isinstance(v, complex) for v in values):
-        return "Complex data not supported"
-    for value in values:
-        if isinstance(value, (str, bytes)):
-            try:
-                float(value)
-            except ValueError:
-                return f"text such as {value!r}"
-    return None
 
 
 def _numbers(value: Any, name: str, *, flat: bool = False, missing: bool = False) -> NDArray:
@@ -502,10 +386,7 @@ def check_same_rows(X: NDArray, Y: NDArray, *, name: str = "X") -> None:
 def split_labeled(Y: NDArray, *, name: str = "y") -> NDArray:
     """Return the mask of labeled rows; a row that is all NaN has no label.
 
-    Raises
-    ------
-    ValueError
-        If a row is partly missing, since the method does not impute.
+    It is a ValueError if a row is partly missing, since the method does not impute.
     """
     missing = np.isnan(Y)
     unlabeled = missing.all(axis=1)
@@ -516,28 +397,6 @@ def split_labeled(Y: NDArray, *, name: str = "y") -> NDArray:
             "a row must be complete, or all NaN to count as unlabeled."
         )
     return ~unlabeled
-
-
-class SequenceOf(HasMethods):
-    """Parameter constraint: a sequence of one value or more inside an interval.
-
-    Examples
-    --------
-    >>> widths = SequenceOf(Interval(numbers.Integral, 1, None, closed="left"))
-    >>> [widths.is_satisfied_by(value) for value in ((256, 128), (8, 0), (), 16)]
-    [True, False, False, False]
-    """
-
-    def __init__(self, member: Interval) -> None:
-        super().__init__("__len__")
-        self.member = member
-
-    def is_satisfied_by(self, val: Any) -> bool:
-        """Return whether ``val`` is such a sequence."""
-        return np.ndim(val) == 1 and len(val) > 0 and all(map(self.member.is_satisfied_by, val))
-
-    def __str__(self) -> str:
-        return f"a sequence whose values are each {self.member}"
 
 
 def varying_columns(X: NDArray) -> NDArray:

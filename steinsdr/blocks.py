@@ -13,10 +13,7 @@ from ._base import check_matrix, is_dask, needs_extra, split_labeled
 def block_rows(X: Any, y: Any) -> tuple[Any, Any]:
     """Return X (n, p) and y (n, q) as Dask arrays with equal blocks of whole rows.
 
-    Raises
-    ------
-    ValueError
-        If one of them is no Dask collection, sizes are unknown or rows do not match.
+    It is a ValueError if one of them is no Dask collection, sizes are unknown or rows differ.
     """
     with needs_extra("cluster", "fit on Dask collections"):
         import dask.array as da
@@ -46,13 +43,7 @@ def block_rows(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def labeled_rows(Y: Any) -> NDArray:
-    """Return the mask (n,) of the rows of a Dask array (n, q) that have responses, in memory.
-
-    Raises
-    ------
-    ValueError
-        If a row is partly missing.
-    """
+    """Return the mask (n,) of the rows of a Dask array (n, q) that have responses, in memory."""
     import dask
 
     missing = np.isnan(Y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._base import (
     InstanceWith,
+    check_argument,
     check_groups,
     check_integer,
     check_matrix,
@@ -28,7 +29,6 @@ from ._base import (
     check_points,
     check_responses,
     check_result,
-    check_share,
     check_spread,
     is_dask,
     split_labeled,
@@ -87,57 +87,47 @@ class SteinSDR(DirectionTransformer):
     ----------
     n_components : int or "auto", default="auto"
         Number of directions, the dimension r of the subspace. "auto" selects it with ``rank``.
-        Without weights at most min(p, q) directions can be found.
     score_estimator : {"tikhonov", "denoising"} or object, default="tikhonov"
-        Score estimator: a name, or any object with ``fit(X)`` and ``evaluate(X)``, for example
-        ``TikhonovScore(lam=1e-5)``, which is cloned and not modified. With the name "tikhonov",
-        :class:`steinsdr.scores.TikhonovScore` has :math:`\lambda = 10^{-2}/p`, multiplied by
-        :math:`(p/n)^2` if there are fewer rows than columns. With the paper's moment it has the
-        paper's 1e-4. The columns are scaled before, so a parameter ``standardize`` of the estimator
-        is set to False.
+        A name, or any object with ``fit(X)`` and ``evaluate(X)``, which is cloned. The name
+        "tikhonov" is :class:`steinsdr.scores.TikhonovScore` with :math:`\lambda = 10^{-2}/p`,
+        multiplied by :math:`(p/n)^2` if there are fewer rows than columns, and with 1e-4 for the
+        paper's moment. A parameter ``standardize`` is set to False, as the columns are scaled
+        before.
     config : {"auto", "sup", "split", "full"}, default="auto"
         Rows from which the score is learned: the labeled ones ("sup"), the unlabeled ones
         ("split") or both ("full"). The moment always uses the labeled rows. "auto" is "full" if
-        there are unlabeled rows and the tails are heavy, and "sup" otherwise. The attributes
-        ``config_`` and ``config_reason_`` say which was taken, and why.
+        there are unlabeled rows and the tails are heavy, and "sup" otherwise.
     augment : {"auto", "ridge", "kernel"}, regressor or None, default="auto"
-        The fit :math:`\hat f` of the responses. "ridge" is ridge regression, with a penalty that is
-        chosen for each response by leave-one-out. "kernel" is kernel ridge regression
-        (:class:`steinsdr.link.KernelLink`). A regressor is cloned; if it has no method
-        ``gradient``, gradients are numerical. None is no fit. "auto" is "ridge" unless the kernel
-        fit predicts left-out rows clearly better (:func:`steinsdr.link.fit_link`).
+        The fit :math:`\hat f` of the responses (:func:`steinsdr.link.fit_link`). A regressor is
+        cloned; if it has no method ``gradient``, gradients are numerical. None is no fit. "auto" is
+        "ridge" unless the kernel fit predicts left-out rows clearly better.
     weights : {"auto", "efficient", "fourier"}, callable or None, default="auto"
-        Weights w. "efficient" takes the gradients of a fit of the responses on the indices of a
-        first pass (:class:`steinsdr.moments.EfficientMoment`). "fourier" takes 1, the indices
-        :math:`t_j` and waves of them (:func:`steinsdr.moments.fourier_weights`). A callable maps X
-        (n, p) to values (n, m) and gradients (n, p, m). It needs the raw columns, so it excludes
-        principal components (``pca``). None is w = 1. "auto" is "efficient" if there are at least
-        two labeled rows a column, and None otherwise, because the first pass is then too
-        inaccurate.
+        Weights w: the gradients of a fit on the indices of a first pass
+        (:class:`steinsdr.moments.EfficientMoment`), waves of these indices
+        (:func:`steinsdr.moments.fourier_weights`), or 1 (None). A callable maps raw X (n, p) to
+        values (n, m) and gradients (n, p, m), and excludes ``pca``. "auto" is "efficient" if there
+        are at least two labeled rows a column; with fewer the first pass is too inaccurate.
     scale : {"auto", "robust", "sd"}, default="auto"
         Units of the columns, in which the singular vectors are taken: the interquartile range
-        ("robust") or the standard deviation ("sd"). "auto" is "robust" if tails are heavy, and "sd"
-        otherwise. With ``augment=None, weights=None, scale="sd"`` only the score uses these units,
-        and the singular vectors are those of the raw columns, as in the paper.
+        ("robust") or the standard deviation ("sd"). "auto" is "robust" if tails are heavy. With
+        ``augment=None, weights=None, scale="sd"`` only the score uses these units, and the singular
+        vectors are those of the raw columns, as in the paper.
     center : bool, default=True
         Center the responses. The lemma holds either way; the paper does not center.
     pca : None, "auto" or int, default="auto"
-        Number of leading principal components to which x is reduced first. They are not whitened.
-        "auto" reduces x if the columns are strongly correlated, and chooses the number
-        (:func:`steinsdr.subspace.learn_coordinates`). None does not reduce x.
+        Number of leading principal components, not whitened, to which x is reduced first; None is
+        no reduction. "auto" reduces strongly correlated columns
+        (:func:`steinsdr.subspace.learn_coordinates`).
     separate : bool or "auto", default="auto"
         Whether each group of ``groups`` has a score of its own. Otherwise the scores of all groups
         have one shape. "auto" is True if the smallest group has at least 20 rows a column.
     rank : {"sequential", "adaptive"} or object, default="sequential"
-        Rank rule for ``n_components="auto"``: the sequential test
-        (:class:`steinsdr.rank.SequentialRank`), the paper's Algorithm 2
-        (:class:`steinsdr.rank.AdaptiveRank`), or an object such as ``HardThreshold(0.3)``.
+        Rank rule for ``n_components="auto"``: :class:`steinsdr.rank.SequentialRank`, the paper's
+        Algorithm 2 (:class:`steinsdr.rank.AdaptiveRank`), or an object such as
+        ``HardThreshold(0.3)``.
     max_rows : int, default=5_000
-        Largest number of rows from which units, score and fits are learned. If there are more, a
-        random subset is taken. The moment is a mean over all rows, formed in chunks, so that the
-        cost is linear in n. On three normal designs of 200,000 x 10 a subset of 10,000 rows took up
-        to three times as long as 5,000 and nearly three times the memory. The distance to the truth
-        was 6 to 13 percent smaller.
+        Largest number of rows from which units, score and fits are learned; of more a random subset
+        is taken. The moment is a mean over all rows, at a cost linear in n.
     random_state : int, RandomState or None, default=None
         Seed of the subsets of rows, of the rank rule's draws, and of a score given by name.
 
@@ -152,7 +142,7 @@ class SteinSDR(DirectionTransformer):
     scores_ : ndarray of shape (m, p')
         Estimated scores :math:`\hat s(x_i)` at the labeled rows, or at the subset of ``max_rows``.
     score_estimator_, link_ : object
-        The fitted score estimator, and the fit :math:`\hat f`, which is None if there is no fit.
+        The fitted score estimator, and the fit :math:`\hat f` or None.
     coordinates_ : Coordinates or None
         Units of the columns and principal components; None for the paper's moment.
     loadings_, loading_errors_ : ndarray of shape (p, r), or None
@@ -162,12 +152,12 @@ class SteinSDR(DirectionTransformer):
     subspace_error_ : float
         Root mean square of the distance between the estimated and the true subspace, predicted
         from the standard errors.
+    n_components_ : int
+        Number of directions.
     n_rows_ : int
         Number of labeled rows.
     config_, config_reason_ : str
         Rows from which the score was learned, and why.
-    n_components_ : int
-        Number of directions.
     rank_ : RankSelection or None
         How the dimension was selected; None if ``n_components`` is an integer.
     n_features_in_, feature_names_in_
@@ -181,7 +171,6 @@ class SteinSDR(DirectionTransformer):
     such links if the kernel fit does, which takes several rows a column. Responses in different
     units should be standardized first, because responses with large units dominate the singular
     values. With skewed columns "auto" can keep too many directions, as in the book's benchmark.
-    Prediction on held-out rows can check the number.
 
     Examples
     --------
@@ -337,19 +326,10 @@ class SteinSDR(DirectionTransformer):
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Add labeled rows, for data that come in pieces.
 
-        The paper's moment has no such method, because its score is learned from all rows, and
-        neither has ``config="split"`` or ``"full"``, because the pieces are labeled.
-
-        Until ``max_rows`` rows have come, each call fits all of them anew. From then on units,
-        score, fits and rank stay as they are. Only the moment, and with it the directions, changes,
-        at a cost that is linear in the new rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Covariates.
-        y : array-like of shape (n,) or (n, q)
-            Responses, without NaN.
+        X is (n, p), y (n,) or (n, q) without NaN. Until ``max_rows`` rows have come, each call fits
+        all of them anew. From then on only the moment, and with it the directions, changes, at a
+        cost that is linear in the new rows. The paper's moment has no such method, because its
+        score is learned from all rows, and neither has ``config="split"`` or ``"full"``.
         """
         self._validate_params()
         new = not hasattr(self, "_pieces")
@@ -811,7 +791,7 @@ class SteinSDR(DirectionTransformer):
 
 def summary(sdr: Any, n_loadings: int = 5, level: float = 0.95) -> str:
     """Return a table of a fitted :class:`steinsdr.SteinSDR`, ready to be printed."""
-    check_share(level, "level")
+    check_argument(level, "level", Interval(Real, 0, 1, closed="neither"))
     check_integer(n_loadings, "n_loadings", low=1)
     r, p = sdr.components_.shape
     lines = [

@@ -75,14 +75,8 @@ class _Rows:
 class CurlFreeIMQ:
     """The curl-free IMQ kernel of n centers, and everything the score estimator asks of it.
 
-    Parameters
-    ----------
-    centers : ndarray of shape (n, p)
-        Points x_j; their dtype is used throughout.
-    width : float
-        Kernel width c.
-    memory_limit : float
-        Bytes that kept factors may take; beyond it they are made anew for every tile.
+    The dtype of the centers x_j (n, p) is used throughout. Factors of the products are kept if they
+    take less than ``memory_limit`` bytes, else made anew for every tile.
 
     Examples
     --------

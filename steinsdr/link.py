@@ -20,7 +20,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import SequenceOf, check_points, check_positive, check_responses, check_result
+from ._base import SequenceOf, check_argument, check_points, check_responses, check_result
 
 RIDGE_PENALTIES = np.logspace(-4, 2, 25)  # per row, as the columns have unit scale
 GAIN = 0.9  # "auto" is the kernel fit if its leave-one-out error is below this share of ridge's
@@ -41,17 +41,12 @@ def fit_link(
         "ridge" has a penalty per response, by the leave-one-out error of that response plus
         ``pooled`` times the mean over all of them. "kernel" is :class:`KernelLink`.
         "auto" is the kernel fit if it predicts left-out rows clearly better: if the ratio of its
-        error to that of ridge, at most 1 a response, averages below 0.9. A regressor is cloned.
+        error to that of ridge, at most 1 a response, averages below 0.9. A regressor is cloned; its
+        predictions must be finite and have the shape of Y.
     pooled : float, default=1.0
-        Steadies the choice of penalties. Responses with heavy tails need penalties of their own,
-        and a small value.
+        Steadies the choice of penalties. Heavy tails need a small value.
     nonlinear : bool, default=False
         Whether "auto" must not be linear, because more directions are wanted than a linear fit has.
-
-    Raises
-    ------
-    ValueError
-        If a regressor's predictions do not have the shape of Y or are not finite.
     """
     if augment not in ("auto", "ridge", "kernel"):
         link = clone(augment, safe=False).fit(X, Y[:, 0] if Y.shape[1] == 1 else Y)
@@ -160,16 +155,12 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
 
     Attributes
     ----------
-    width_ : float
-        The chosen h.
-    alpha_ : ndarray of shape (q,)
-        The chosen penalties, per row.
+    width_, alpha_ : float, ndarray of shape (q,)
+        The chosen h, and the chosen penalties, per row.
     errors_ : ndarray of shape (q,)
         Mean squared leave-one-out error of each response, in its units.
-    centers_ : ndarray of shape (m, p)
-        Rows that carry the expansion.
-    dual_coef_ : ndarray of shape (m, q)
-        Their coefficients c.
+    centers_, dual_coef_ : ndarray of shape (m, p), (m, q)
+        Rows that carry the expansion, and their coefficients c.
 
     Notes
     -----
@@ -227,7 +218,7 @@ class KernelLink(RegressorMixin, MultiOutputMixin, BaseEstimator):
             self.centers_ = points[order[np.linspace(0, n - 1, self.max_centers).astype(int)]]
         penalties = PENALTIES if self.penalties is None else np.asarray(self.penalties)
         unit = np.median(pdist(self.centers_))
-        check_positive(unit, "X: the median distance between rows")
+        check_argument(unit, "X: the median distance between rows", _POSITIVE)
         best = np.inf
         for width in np.atleast_1d(self.widths) * unit:
             errors, alpha, coefficients = self._tune(points, Y, width, penalties)

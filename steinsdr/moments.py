@@ -39,19 +39,12 @@ WeightFunction = Callable[[NDArray], tuple[NDArray, NDArray]]
 
 
 def cross_moment(scores: ArrayLike, Y: ArrayLike) -> NDArray:
-    r"""Return :math:`\hat M = n^{-1} \hat S^\top Y`, shape (p, q).
+    r"""Return :math:`\hat M = n^{-1} \hat S^\top Y`, shape (p, q), of scores (n, p) and Y (n, q).
 
     By the generalized Stein's lemma (Lemma 1) its population value is
     :math:`M = B\, E\{\nabla f(B^\top x)\}`, so its left singular vectors span the
     central subspace as far as the mean gradients do: an even link of a symmetric x
     has mean gradient zero and leaves no trace.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n, p)
-        :math:`\hat s(x_i)`, the negative gradient of the log density.
-    Y : array-like of shape (n, q)
-        Responses.
 
     Examples
     --------
@@ -72,12 +65,8 @@ def cross_moment(scores: ArrayLike, Y: ArrayLike) -> NDArray:
 class SteinDiagnostics:
     r"""How well estimated scores satisfy what every true score does.
 
-    Attributes
-    ----------
-    mean : ndarray of shape (p,)
-        Sample mean of the scores in units of 1/sd(x_j); its target is 0.
-    identity : ndarray of shape (p, p)
-        Sample :math:`E[s(x)x^\top]` with x in units of its sd; its target is the identity.
+    ``mean`` (p,) is that of the scores in units of 1/sd(x_j); its target is 0. ``identity`` (p, p)
+    is the mean of :math:`s(x) x^\top` with x in units of its sd; its target is the identity.
     """
 
     mean: NDArray
@@ -88,20 +77,11 @@ class SteinDiagnostics:
         """Average diagonal of ``identity``: below 1 the score is shrunk (lambda too large)."""
         return float(np.mean(np.diag(self.identity)))
 
-    @property
-    def identity_error(self) -> float:
-        """Frobenius distance of ``identity`` from the identity, over sqrt(p)."""
-        p = len(self.mean)
-        return float(np.linalg.norm(self.identity - np.eye(p)) / np.sqrt(p))
-
 
 def stein_diagnostics(scores: ArrayLike, X: ArrayLike) -> SteinDiagnostics:
     r"""Check :math:`E[s] = 0` and :math:`E[s(x) x^\top] = I`, both Stein's lemma itself.
 
-    Parameters
-    ----------
-    scores, X : array-like of shape (n, p)
-        Scores and the points they belong to; every column of X must vary.
+    Scores and the points they belong to are (n, p); every column of X must vary.
 
     Examples
     --------
@@ -126,14 +106,9 @@ def stein_diagnostics(scores: ArrayLike, X: ArrayLike) -> SteinDiagnostics:
 def fourier_weights(points: NDArray, directions: NDArray) -> WeightFunction:
     r"""Return the weights 1, :math:`t_j`, sin and cos of :math:`t_j` and :math:`2 t_j`.
 
-    The indices :math:`t = U^\top x` of a first pass are centered and divided by their standard
-    deviation over ``points``, and each weight by its root mean square there.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, p)
-    directions : ndarray of shape (p, r)
-        U.
+    The indices :math:`t = U^\top x` of a first pass, with ``directions`` U (p, r), are centered and
+    divided by their standard deviation over ``points`` (n, p), and each weight by its root mean
+    square there.
 
     Examples
     --------
@@ -173,12 +148,7 @@ def fourier_weights(points: NDArray, directions: NDArray) -> WeightFunction:
 class AugmentedMoment:
     r"""The moments :math:`M_w` of several weights side by side, shape (p, m q).
 
-    Attributes
-    ----------
-    link : regressor or None
-        Fitted :math:`\hat f`; None is :math:`\hat f = 0`.
-    weights : WeightFunction or None
-        None is w = 1.
+    ``link`` is the fitted :math:`\hat f`, None for :math:`\hat f = 0`; weights None are w = 1.
     """
 
     link: Any
@@ -211,19 +181,11 @@ class EfficientMoment:
     score of the semiparametric model: in large samples one step from a root-n consistent U is
     enough. :math:`\Omega` has the leave-one-out errors of the fit as variances, and the
     correlations of its residuals, shrunk towards zero (Ledoit and Wolf 2004). Errors that the
-    responses share thus cancel. For a given kernel width the moment is free of the units of single
-    responses, up to one factor. The width minimizes the sum of the leave-one-out errors in the
-    units of the responses, so that a response in a small unit has little say in it: standardize
-    responses whose units differ.
+    responses share thus cancel. The kernel width minimizes the sum of the leave-one-out errors, in
+    which a response in a small unit has little say: standardize responses whose units differ.
 
-    Parameters
-    ----------
-    directions : ndarray of shape (p, r)
-        U.
-    X, Y : ndarray of shape (n, p), (n, q)
-        Rows to which :math:`\hat g` is fitted.
-    before : EfficientMoment, optional
-        That of the pass before, whose choice of a width is kept.
+    U is ``directions`` (p, r); :math:`\hat g` is fitted to X (n, p) and Y (n, q), with the width of
+    the pass ``before`` if that is given.
 
     Examples
     --------
@@ -282,18 +244,12 @@ def loading_errors(S: NDArray, C: NDArray, U: NDArray, n: int) -> NDArray:
     A moment :math:`\hat M = n^{-1} \{G + \hat S^\top C\}` with singular value decomposition
     :math:`U D V^\top` moves its left singular vectors by
     :math:`(I - U U^\top)(\hat M - M) V D^{-1}`, a mean of the terms
-    :math:`(I - U U^\top) \hat s_i c_i^\top`. Their mean squares give the standard errors. A
-    rotation within the subspace does not count as an error. Bias of the fit and of the score does
-    not count either, so that intervals of correlated columns can cover a little less than they say.
+    :math:`(I - U U^\top) \hat s_i c_i^\top`. Their mean squares give the standard errors. Neither a
+    rotation within the subspace nor bias of the fit and of the score counts as an error, so that
+    intervals of correlated columns can cover a little less than they say.
 
-    Parameters
-    ----------
-    S : ndarray of shape (m, p)
-        Scores.
-    C : ndarray of shape (m, r)
-        The rows :math:`c_i` that belong to the directions, here :math:`C V D^{-1}`.
-    n : int
-        Rows over which the moment is a mean; S and C may be a subset of them.
+    S (m, p) are the scores and C (m, r) the rows :math:`c_i` that belong to the directions, here
+    :math:`C V D^{-1}`; the moment is a mean over n rows, of which they may be a subset.
 
     Examples
     --------
@@ -321,16 +277,9 @@ class RidgeTerms:
     :math:`w_{ki} = s_i / m + N G_k z_i` with :math:`N = I - m^{-1} S^\top Z`. Where the score is
     shrunk, N is not small, and the error of the fit counts beside that of the mean.
 
-    Attributes
-    ----------
-    S, Z : ndarray of shape (m, p)
-        Scores and points, centered.
-    R : ndarray of shape (m, q)
-        Residuals of the fit.
-    alpha : ndarray of shape (q,)
-        Its penalties.
-    U, V : ndarray of shape (p, r), (q, r)
-        Left singular vectors of the moment, and right ones over the singular values.
+    S and Z (m, p) are the centered scores and points, R (m, q) the residuals of the fit and alpha
+    (q,) its penalties, U (p, r) the left singular vectors of the moment, and V (q, r) the right
+    ones over the singular values.
     """
 
     S: NDArray

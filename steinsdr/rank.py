@@ -1,8 +1,7 @@
-r"""How many directions: Algorithms 1, 2 and 4, and the tail check inside the last two.
+r"""How many directions: Algorithms 1, 2 and 4, the sequential test, and the check of the tails.
 
 Algorithm 3, that of sliced inverse regression, uses the same parts (:mod:`steinsdr.baselines`).
-:class:`DirectionTransformer` is the base of every estimator whose
-dimension such a rule can select.
+:class:`DirectionTransformer` is the base of every estimator whose dimension a rule can select.
 """
 
 from __future__ import annotations
@@ -25,11 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import (
     InstanceWith,
-    check_generator,
+    check_argument,
     check_integer,
-    check_limit,
     check_matrix,
-    check_number_parameters,
+    check_parameters,
     check_points,
     check_products,
     check_responses,
@@ -64,14 +62,9 @@ def tail_check(
 ) -> TailCheck:
     """Classify x as heavy-tailed if any feature exceeds a limit :math:`s_0` or :math:`k_0`.
 
-    The paper gives no limits. These separate its four laws and its data at every sample size
-    it uses, with a margin that the tests measure. Columns that do not vary have no tails.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, p)
-    skewness, kurtosis : float
-        Limits of the absolute skewness and of the excess kurtosis.
+    The limits are those of the absolute skewness and of the excess kurtosis. The paper gives none.
+    These separate its four laws and its data at every sample size it uses, with a margin that the
+    tests measure. Columns of X (n, p) that do not vary have no tails.
 
     Examples
     --------
@@ -81,8 +74,8 @@ def tail_check(
     """
     points = check_matrix(X, "X")
     check_spread(points, "X")
-    check_limit(skewness, "skewness")
-    check_limit(kurtosis, "kurtosis")
+    check_argument(skewness, "skewness", _LIMIT)
+    check_argument(kurtosis, "kurtosis", _LIMIT)
     points = points[:, varying_columns(points)]
     if not points.shape[1]:
         return TailCheck(0.0, 0.0, False)
@@ -209,7 +202,7 @@ def permutation_null(
     check_same_rows(S, responses, name="scores")
     check_integer(k, "k", low=1)
     check_integer(m, "m", low=1)
-    check_generator(rng)
+    check_argument(rng, "rng", np.random.Generator)
     n, p = S.shape
     q = responses.shape[1]
     null = np.zeros((m, k))
@@ -253,7 +246,7 @@ class HardThreshold(BaseEstimator):
     def select(self, cross_moment: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q); it may be 0."""
         self._validate_params()
-        check_number_parameters(self)
+        check_parameters(self)
         values = np.linalg.svd(check_matrix(cross_moment, "cross_moment"), compute_uv=False)
         check_result(values, "the singular values", "cross_moment")
         rank = int(np.sum(values > self.tau))
@@ -294,10 +287,8 @@ class AdaptiveRank(BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> S, Y = rng.standard_normal((300, 5)), rng.standard_normal((300, 4))
     >>> given = {"scores": S, "Y": Y, "rng": rng}
-    >>> for X in (S, np.exp(2 * S)):
-    ...     print(AdaptiveRank().select(S.T @ Y / 300, X=X, **given).method)
-    permutation
-    energy
+    >>> [AdaptiveRank().select(S.T @ Y / 300, X=X, **given).method for X in (S, np.exp(2 * S))]
+    ['permutation', 'energy']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -330,10 +321,10 @@ class AdaptiveRank(BaseEstimator):
     ) -> RankSelection:
         """Return the rank of ``cross_moment`` (p, q), the cross-moment of ``scores`` and ``Y``."""
         self._validate_params()
-        check_number_parameters(self)
+        check_parameters(self)
         check_matrix(scores, "scores")
         check_matrix(Y, "Y")
-        check_generator(rng)
+        check_argument(rng, "rng", np.random.Generator)
         k = self.max_rank
         values = leading_singular_values(check_matrix(cross_moment, "cross_moment"), k)
         check_result(values, "the singular values", "cross_moment")
@@ -357,14 +348,14 @@ class SequentialRank(BaseEstimator):
     r"""Sequential test for the rank of :math:`M = E\{s(x) y^\top\}`, with a p-value for each step.
 
     Step k tests that k - 1 directions are enough. It projects the k - 1 leading singular vectors
-    off scores and responses. It also subtracts from both what piecewise linear functions of the
-    k - 1 indices explain, because a biased score shows nonlinear links of a found index as further
+    off scores and responses, and subtracts from both what piecewise linear functions of the k - 1
+    indices explain, because a biased score shows nonlinear links of a found index as further
     directions. With the remainders P and Q the statistics are the largest singular value of
     :math:`P^\top Q` and its largest column norm. They are compared with their values after random
-    flips of the signs of the rows of Q. Flips keep each row of scores with its own response, so the
-    hypothesis is :math:`M = 0` and not independence. The smaller of the two p-values is calibrated
-    on the same flips. The rank is the number of steps before the first whose p-value exceeds the
-    level.
+    flips of the signs of the rows of Q, which keep each row of scores with its own response, so
+    that the hypothesis is :math:`M = 0` and not independence. The smaller of the two p-values is
+    calibrated on the same flips. The rank is the number of steps before the first whose p-value
+    exceeds the level.
 
     Parameters
     ----------
@@ -380,11 +371,11 @@ class SequentialRank(BaseEstimator):
     -----
     Responses are clipped at 8 robust standard deviations from their medians, so that one extreme
     row cannot decide. A response that a ridge regression predicts more than twice as badly as the
-    median response counts less. These two constants were chosen on isotropic and log-normal designs
-    of the paper's Table 2, and confirmed on its other two distributions. The test detects mean
-    gradients. A link that is even in a symmetric index has none, and with such links and few
-    columns the test is conservative. Noise may pass for signal if it is skewed and its spread
-    depends on x.
+    median response counts less. Both constants were chosen on isotropic and log-normal designs of
+    the paper's Table 2, and confirmed on its other two distributions. A link that is even in a
+    symmetric index has no mean gradient, which the test would detect; with such links and few
+    columns it is conservative. Noise may pass for signal if it is skewed and its spread depends on
+    x.
 
     Examples
     --------
@@ -415,19 +406,12 @@ class SequentialRank(BaseEstimator):
         X: ArrayLike,
         rng: np.random.Generator,
     ) -> RankSelection:
-        """Return the rank of ``cross_moment`` (p, q); it may be 0.
+        """Return the rank of ``cross_moment`` (p, q), of which only the shape is used; it may be 0.
 
-        Parameters
-        ----------
-        cross_moment : array-like of shape (p, q)
-            Only its shape is used, because the test forms a moment of its own.
-        scores, X : array-like of shape (n, p)
-            Scores and points, in the same comparable units.
-        Y : array-like of shape (n, q)
-            Responses.
+        Scores and X (n, p) have the same comparable units.
         """
         self._validate_params()
-        check_number_parameters(self)
+        check_parameters(self)
         if 1 / (self.n_flips + 1) > self.level:
             raise ValueError(
                 f"n_flips={self.n_flips}: no p-value can be below level={self.level}; "
@@ -442,7 +426,7 @@ class SequentialRank(BaseEstimator):
         check_matrix(cross_moment, "cross_moment")
         check_spread(responses, "Y")
         check_products(S, responses, "scores and Y")
-        check_generator(rng)
+        check_argument(rng, "rng", np.random.Generator)
         S = S - S.mean(axis=0)
         responses = _bounded_responses(points, responses)
         check_result(responses, "the test's ridge regression", "X and Y")
@@ -572,7 +556,7 @@ class DominanceRank(BaseEstimator):
     def select(self, matrix: ArrayLike, *, X: ArrayLike, **_: Any) -> RankSelection:
         """Return the rank of ``matrix`` (h, p), the first-layer weights, given X (n, p)."""
         self._validate_params()
-        check_number_parameters(self)
+        check_parameters(self)
         values = leading_singular_values(check_matrix(matrix, "matrix"), self.max_rank)
         check_result(values, "the singular values", "matrix")
         tails = tail_check(X, skewness=self.skewness, kurtosis=self.kurtosis)

@@ -24,12 +24,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ._base import (
     InstanceWith,
-    check_parameters,
+    check_numbers,
     check_points,
     check_responses,
     check_result,
     check_spread,
-    check_weights,
     split_labeled,
     varying_columns,
 )
@@ -55,7 +54,7 @@ class SteinRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     :math:`\hat f` that the indices do not explain is at most the sum of the eigenvalues left out.
     For a linear fit the indices are the principal components of the fitted values.
     :math:`\hat A` is the moment :math:`M_w` of :class:`steinsdr.SteinSDR` with the gradients of
-    :math:`\hat f` as weights, without its second term, which corrects the fit by the score.
+    :math:`\hat f` as weights, without the term that corrects the fit by the score.
 
     From the indices each response is predicted by the average, with the same weights, of five
     fits: these three, and both kernel ridge regressions again in the metric :math:`\hat A` of the
@@ -272,8 +271,7 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit and score a regressor on the rows whose responses are not all NaN.
 
     In a pipeline :class:`steinsdr.SteinSDR` can learn its score from unlabeled rows too, but the
-    regressor after it must not see them. This wrapper hides them from the regressor. Its ``score``
-    leaves them out as well, so that ``cross_val_score`` runs on data where most rows of Y are NaN.
+    regressor after it must not see them, nor must ``cross_val_score``.
 
     Parameters
     ----------
@@ -303,7 +301,7 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the regressor on the labeled rows."""
-        check_parameters(self)
+        self._validate_params()
         points, responses = self._labeled(check_points(self, X), y)
         base = LinearRegression() if self.estimator is None else clone(self.estimator)
         self.estimator_ = base.fit(points, responses)
@@ -321,7 +319,7 @@ class LabeledOnly(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         points = check_points(self, X, reset=False)
         check_spread(points, "X")
         if sample_weight is not None:
-            check_weights(sample_weight, n_rows=len(points))
+            check_numbers(sample_weight, "sample_weight")
             mask = split_labeled(check_responses(y, n_rows=len(points)))
             sample_weight = _check_sample_weight(sample_weight, points)[mask]
         return self.estimator_.score(*self._labeled(points, y), sample_weight)

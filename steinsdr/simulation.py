@@ -14,13 +14,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, toeplitz
 from scipy.special import erf, expit
+from sklearn.utils._param_validation import Interval
 
-from ._base import check_choice, check_integer, check_matrix, check_nonnegative
+from ._base import check_argument, check_choice, check_integer, check_matrix
 from .scores.analytic import GaussianScore, LogNormalScore
 
 BASE_SEED = 42
@@ -130,15 +132,9 @@ def _leading_links(r: int, version: str) -> list[Link]:
 def links(indices: NDArray, q: int = 10, *, version: str = "section41") -> NDArray:
     r"""Return :math:`\mathcal F(B^\top x)`, shape (n, q), of index values (n, r).
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, r)
-        Rows :math:`B^\top x_i`; r must be 3 in "section41" and 1, 3 or 5 in "section42".
-    q : int
-        Number of responses; those after the listed links are
-        :math:`f_k(x) = \sin(x_{i_k})` with :math:`i_k = \{(k-1) \bmod r\} + 1`.
-    version : {"section41", "section42"}
-        The paper announces the same links for r = 3 in both sections but prints others.
+    Rows are :math:`B^\top x_i`, with r = 3 in "section41" and 1, 3 or 5 in "section42": the paper
+    announces the same links for r = 3 in both sections but prints others. Responses after the
+    listed links are :math:`f_k(x) = \sin(x_{i_k})` with :math:`i_k = \{(k-1) \bmod r\} + 1`.
     """
     allowed = _ALLOWED_RANKS[check_choice(version, "version", _ALLOWED_RANKS)]
     indices = check_matrix(indices, "indices")
@@ -205,7 +201,7 @@ def simulate(
     check_integer(n_unlabeled, "n_unlabeled", low=0)
     check_integer(r, "r", low=1, high=p)
     check_integer(seed, "seed", low=0, high=2**128 - 1)  # as NumPy draws one
-    check_nonnegative(noise, "noise")
+    check_argument(noise, "noise", Interval(Real, 0, None, closed="left"))
     X = chosen.draw(n, p, stream(seed, law, "covariates", "labeled"))
     X_unlabeled = chosen.draw(n_unlabeled, p, stream(seed, law, "covariates", "unlabeled"))
     B = np.linalg.qr(stream(seed, law, "basis", r).standard_normal((p, r)))[0]

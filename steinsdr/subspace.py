@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, subspace_angles
 
-from ._base import check_generator, check_integer, check_matrix
+from ._base import check_argument, check_integer, check_matrix
 from .rank import tail_check
 
 _NORMAL_QUARTILES = 1.349  # interquartile range of a standard normal variable
@@ -24,12 +24,7 @@ _CORRELATED = 0.25  # "auto" takes components if the columns have less than this
 
 
 def orthonormalize(basis: ArrayLike) -> NDArray:
-    """Return an orthonormal basis (p, r) of the span of the columns.
-
-    Raises
-    ------
-    ValueError
-        If there are more columns than rows, or the columns are linearly dependent.
+    """Return an orthonormal basis (p, r) of the span of the columns, which must be independent.
 
     Examples
     --------
@@ -104,7 +99,7 @@ def chance_distance(
     check_integer(p, "p", low=1)
     check_integer(r, "r", low=1, high=p)
     check_integer(n_draws, "n_draws", low=2)
-    check_generator(rng)
+    check_argument(rng, "rng", np.random.Generator)
     draws = [
         procrustes_distance(rng.standard_normal((p, r)), rng.standard_normal((p, r)))
         for _ in range(n_draws)
@@ -116,14 +111,8 @@ def chance_distance(
 class Coordinates:
     r"""The map :math:`z = V^\top \{(x - \mu) / u\}` from raw columns.
 
-    Attributes
-    ----------
-    shift, unit : ndarray of shape (p,)
-        :math:`\mu` and u.
-    basis : ndarray of shape (p, k) or None
-        Orthonormal columns V, the leading principal components; None is the identity.
-    scale : {"sd", "robust"}
-        What u is.
+    Shift :math:`\mu` and unit u have shape (p,). The basis V (p, k) holds the leading principal
+    components; None is the identity. ``scale`` says what u is, "sd" or "robust".
     """
 
     shift: NDArray
@@ -165,21 +154,17 @@ def robust_units(X: NDArray) -> NDArray:
 def learn_coordinates(
     X: NDArray, scale: str, pca: Any, labeled: NDArray, Y: NDArray, least: int
 ) -> Coordinates:
-    """Return the coordinates for rows X (n, p).
+    """Return the coordinates for rows X (n, p), labeled or not.
 
     Parameters
     ----------
-    X : ndarray of shape (n, p)
-        All rows, labeled or not.
     scale : {"auto", "sd", "robust"}
         Units; "auto" is robust if a column has heavy tails (:func:`steinsdr.rank.tail_check`).
     pca : None, "auto" or int
         Number of principal components. "auto" is none unless the columns are strongly correlated,
-        and then the number that predicts left-out responses best.
+        and then the number, at least ``least``, that predicts left-out responses best.
     labeled, Y : ndarray of shape (m, p), (m, q)
         Rows with responses, which "auto" needs.
-    least : int
-        Fewest components that "auto" may take.
     """
     if scale == "auto":
         scale = "robust" if heavy_tails(X) else "sd"

@@ -9,7 +9,9 @@ from conftest import ROOT
 
 from steinsdr.paper import benchmark, multitarget
 from steinsdr.paper.benchmark import BENCHMARK
+from steinsdr.paper.benchmark_chapter import live_slice
 from steinsdr.paper.designs import DESIGNS, SIMULATED, draw
+from steinsdr.paper.ledger import load_rows
 from steinsdr.paper.multitarget import MULTITARGET, load_multitarget
 from steinsdr.paper.store import Store
 
@@ -58,7 +60,9 @@ def test_all_sets_can_be_read():
     shapes = {name: [part.shape for part in load_multitarget(name)] for name in MULTITARGET}
     assert shapes["atp1d"] == [(337, 411), (337, 6)]
     assert shapes["sf2"] == [(1066, 21), (1066, 3)]  # ten nominal columns with 31 values
-    assert all(Y[1] == MULTITARGET[name]["targets"] for name, (_, Y) in shapes.items())
+    for name, said in MULTITARGET.items():
+        sizes = said["rows"], said["columns"], said["targets"]
+        assert shapes[name] == [sizes[:2], sizes[::2]]
 
 
 @pytest.fixture
@@ -95,6 +99,25 @@ def test_test_rows_teach_nothing_and_the_error_has_no_unit(small, monkeypatch):
     monkeypatch.setattr(benchmark, "_data", lambda name: (X, noise))
     cells = [BENCHMARK.cell(data="enb", method="kernel-ridge", rep=rep) for rep in range(5)]
     assert np.mean([row.values for row in BENCHMARK.compute(cells)]) > 0.95
+
+
+def test_the_chapter_falls_back_on_stored_rows(small, monkeypatch):
+    rows = load_rows(BENCHMARK, ROOT / "book" / "results")
+    cells = BENCHMARK.cells(only={"data": ["enb"], "method": ["ridge", "PLS"], "rep": ["0-1"]})
+    live, notice = live_slice(cells, rows)
+    assert "computed now" in notice
+
+    def gone(name):
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(benchmark, "_data", gone)
+    stored, notice = live_slice(cells, rows)
+    assert "THE DATA ARE NOT HERE" in notice
+    assert "no network" in notice
+    keys = ["data", "method", "rep"]
+    assert sorted(map(tuple, stored[keys].to_numpy())) == sorted(cells)
+    assert list(stored.columns) == list(live.columns)
+    assert len(stored.merge(rows, on=[*keys, "error"])) == len(cells)
 
 
 # Simulated designs.

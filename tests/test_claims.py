@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import replace
-from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -18,7 +18,6 @@ from steinsdr.paper import claims
 from steinsdr.paper.claims import judge_sentence
 from steinsdr.paper.judges import JUDGES, Judge
 from steinsdr.paper.ledger import LAYOUTS
-from steinsdr.paper.rates import Rate
 
 PAPER = ROOT.parent / "shared" / "paper" / "paper.tex"
 needs_paper = pytest.mark.skipif(
@@ -41,10 +40,9 @@ def judge(name, cells, column="mean"):
     return judge_sentence(SENTENCES[name], cells, column)
 
 
-@pytest.mark.parametrize(("table", "count"), [("table1", 20), ("table2", 14), ("table3", 18)])
-def test_every_sentence_can_be_judged(paper_cells, table, count):
-    judged = claims.judge_sentences(paper_cells, table)
-    assert len(judged) == count
+def test_every_sentence_can_be_judged(paper_cells):
+    judged = pd.concat(claims.judge_sentences(paper_cells, table) for table in LAYOUTS)
+    assert len(judged) == len(SENTENCES)
     assert set(judged["paper"]) <= {"yes", "in part", "no"}
     assert (judged["paper_count"] == judged["our_count"]).all()  # ours are the paper's here
 
@@ -116,13 +114,9 @@ def test_what_is_not_computed_is_missing(paper_cells):
 @pytest.mark.parametrize(
     ("count", "found"),
     [
-        ("TRE_best < SIR", "name 'TRE_best' is not defined"),
-        ("sum(TRE) < 1", "name 'sum' is not defined"),
         ("__import__('os') < 1", "name '__import__' is not defined"),
-        ("at(TRE < 1, law=normal)", "name 'normal' is not defined"),
         ("at(TRE < 1, r=3)", "r"),
         ("().__class__ < SIR", r"\(\).__class__"),
-        ("SIR.mean() < 1", "SIR.mean"),
         ("(TRE < 1)[0]", r"\(TRE < 1\)\[0\]"),
         ("(lambda: 1)() < SIR", "lambda: 1"),
     ],
@@ -169,88 +163,38 @@ def test_an_answer_is_measured_or_written_with_its_proof(table):
             assert one.survives, label
 
 
-RATE, FLAT = Rate(-0.5, -0.55, -0.45), Rate(0.0, -0.05, 0.05)
-RARE, OFTEN = SimpleNamespace(low=0.05), SimpleNamespace(low=0.9)
-PLANTED = {
-    # Facts that bear out a written answer, and changes of them that do not.
-    "lem:fs": ({"rate": RATE, "edge": 1.0}, {"edge": 0.01}),
-    "lem:kef-replacement": ({"ratios": np.array([0.5, 4.0]), "repaired": 0.2}, {"repaired": 1.2}),
-    "lem:kef-prop": (
-        {"ratio": 1.05, "steep": 7.0, "sharp": 0.5, "true_to": 2, "false_from": 20},
-        {"steep": np.inf},
-    ),
-    "lem:sub-exp": ({"worst": 1.4}, {"worst": 2.1}),
-    "lem:app-ge": (
-        {"share": SimpleNamespace(low=0.0), "sharp": 0.09, "allowed": 0.1},
-        {"share": SimpleNamespace(low=0.2)},
-        {"sharp": 0.01},
-    ),
-    "lem:app-rp": ({"ratio": 0.9}, {"ratio": 1.1}),
-    "lem:replacement-stability": ({"ratio": 0.5}, {"ratio": 1.1}),
-    "lem:app-m3": ({"M3": 2.0, "found": 1.99, "far": 1e-8}, {"found": 2.1}, {"far": 1e-2}),
-    "lem:app-bd-general": ({"low": 0.1, "high": 0.8, "least": 0.2, "most": 0.5}, {"least": 0.05}),
-    "lem:app-opb": ({"c": 2, "least": 0.25, "most": 0.25}, {"most": 0.3}),
-    "after thm:kernel": ({"half": -0.25, "all": -0.25}, {"half": -0.1}),
-    "the:rank-s": ({"sufficient": 20, "right": 20}, {"right": 19}, {"sufficient": 0, "right": 0}),
-    "assum:source": ({"variation": 0.5, "growth": 30}, {"variation": 1.1}, {"growth": 2}),
-    "thm:subgcomp": ({"rate": RATE, "growth": 1e3}, {"growth": 1}),
-    "thm:kernel": ({"uniform": FLAT, "last": 0.9}, {"uniform": RATE}),
-    "thm:kernel/2": ({"uniform": RATE, "normal": RATE}, {"uniform": FLAT}),
-    "cor:1": ({"found": 1.99, "sharp": 2.0, "near": 0.1, "far": 0.9}, {"found": 2.01}),
-    "abstract": ({"stein": [0.1, 0.03], "sir": [0.2, 0.2]}, {"stein": [0.1, 0.09]}),
-    "rm:rs": ({"ranks": [3, 3]}, {"ranks": [3, 7]}),
-    "alg:rs": ({"half": OFTEN}, {"half": RARE}),
-    "alg:sir-rank": ({"printed": RARE}, {"printed": OFTEN}),
-    "alg:mlp-rank": ({"largest": 10}, {"largest": 9}),
-    "limitation 1": ({"second": [0.05, 1.0]}, {"second": [0.5, 1.0]}),
-    "sec:ss/nn-sup-failures": ({"ours": 0.87}, {"ours": 0.0}),
-    # Facts for "yes", and changes of them for "in part" and "no".
-    "remark after thm:subgcomp": (
-        {"rate": RATE, "slow": FLAT}, {"slow": RATE}, {"rate": FLAT, "slow": RATE},
-    ),
-    "rem:ctre": (
-        {"sup": 1, "split": 2, "gain": 0.1, "score": {"curl-free": 1, "diagonal": 2}},
-        {"gain": 0.0},
-        {"sup": 3, "gain": 0.0, "score": {"curl-free": 3, "diagonal": 2}},
-    ),
-    "alg:ars": (
-        {"null": RARE, "even": RARE, "medium": RARE},
-        {"even": OFTEN, "medium": OFTEN},
-        {"null": OFTEN, "even": OFTEN, "medium": OFTEN},
-    ),
-    "assum:1": (
-        {"normal": (3, 3), "heavy": (3, 4)}, {"heavy": (99, 4)},
-        {"normal": (3, 99), "heavy": (99, 4)},
-    ),
-    "ass:score": ({"rate": RATE, "flat": 0.2}, {"flat": 0.9}, {"rate": FLAT, "flat": 0.9}),
-    "assum:subG": ({"normal": 4, "heavy": 4}, {"heavy": 60}, {"normal": 60, "heavy": 60}),
-    "sec:ss/noise-level": ({"share": 1}, {"share": 0.9}, {"share": 0.1}),
-    **dict.fromkeys(
-        ("tab:dnn_score", "tab:numethod", "tab:mlp_baseline", "tab:eval_mlp", "tab:rank-params"),
-        ({"same": 6, "settings": 6}, {"same": 5}, {"same": 1}),
-    ),
-    **dict.fromkeys(
-        ("tab:sim", "tb:rs"),
-        ({"as_printed": 95, "computed": 100}, {"as_printed": 75}, {"as_printed": 40}),
-    ),
-    "tab:real_combined": ({"agrees": 95, "computed": 100}, {"agrees": 75}, {"agrees": 40}),
-}  # fmt: skip
+VALUES = [-0.5, -0.25, 1e-9, 0.05, 0.25, 0.5, 0.9, 0.99, 1.0, 1.05, 2.0, 10.0, 60.0]
 
 
-def test_every_judge_can_return_every_answer():
-    assert set(PLANTED) == set(JUDGES)
-    for label, (facts, *changes) in PLANTED.items():
-        found = [JUDGES[label].rule(facts | change) for change in ({}, *changes)]
-        graded = isinstance(found[0], str)
-        expected = ["yes", "in part", "no"] if graded else [True, *[False] * len(changes)]
-        assert found == expected, label
+class Fact(float):
+    """A number at random, and what a rule may ask of a rate, a share, a list or a table."""
+
+    rng = np.random.default_rng(0)
+
+    def __new__(cls, *_):
+        return super().__new__(cls, cls.rng.choice(VALUES))
+
+    low = high = property(lambda self: Fact())
+    max = __getitem__ = lambda self, *_: Fact()
+    contains = lambda self, _: Fact() > 0  # noqa: E731 - as short as the others
+
+    def __iter__(self):
+        return iter([Fact(), Fact()])
+
+
+@pytest.mark.parametrize("label", JUDGES)
+def test_every_judge_can_return_every_answer(label):
+    """That the facts as measured give the answers as stored is tested below."""
+    found: set = set()
+    while len(found) < (3 if found & {"yes", "in part", "no"} else 2):
+        found.add(JUDGES[label].rule(defaultdict(Fact)))
+    assert found in ({"yes", "in part", "no"}, {True, False})
 
 
 def test_numbers_against_a_written_answer_are_an_error(monkeypatch):
     (lemma,) = (one for one in claims.load_claims() if one.label == "lem:kef-replacement")
-    facts, change = PLANTED[lemma.label]
-    weak = Judge(lambda _: facts | change, JUDGES[lemma.label].rule)
-    monkeypatch.setitem(JUDGES, lemma.label, weak)
+    facts = {"ratios": np.array([4.0]), "repaired": 1.2}
+    monkeypatch.setitem(JUDGES, lemma.label, Judge(lambda _: facts, JUDGES[lemma.label].rule))
     with pytest.raises(ValueError, match="do not bear out the verdict on lem:kef-replacement"):
         lemma.judge(None)
 
@@ -318,43 +262,27 @@ def cell_anchors(path):
     return found - {None}
 
 
-def test_every_claim_leads_to_a_cell_or_a_proof_and_no_cell_is_idle(table):
-    pages = sorted(toc_pages(yaml.safe_load((ROOT / "_toc.yml").read_text())))
+def test_every_measured_claim_leads_to_a_cell_and_no_cell_is_idle(table):
+    """That every link of the table leads somewhere is checked in the built page."""
+    pages = toc_pages(yaml.safe_load((ROOT / "_toc.yml").read_text()))
     cells = {page: cell_anchors(ROOT / f"{page}.ipynb") for page in pages if "notebooks" in page}
-    targets = {
-        page: set(re.findall(r"^(?:\(|:label: )([\w-]+)(?:\)=)?", text_of(page), re.M))
-        for page in pages
-    }
     measured = table[table["basis"].str.contains("measured")]["where"]
     for page, _, anchor in measured.str.partition("#").to_numpy():
         assert anchor in cells[page]
-    linked = table["basis"].str.findall(r": ([^;]+)").explode().dropna()
-    for page, _, anchor in pd.concat([table["where"], linked]).str.partition("#").to_numpy():
-        assert anchor in targets[page] | cells.get(page, set()), f"{page}#{anchor}"
     named = [name for found in cells.values() for name in found if name.startswith("cell-")]
     assert len(named) == len(set(named))
     assert set(named) <= set(table["where"].str.partition("#")[2])
-
-
-def test_formulas_are_closed_and_know_no_macro_of_the_book(table):
-    macros = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]["config"]
-    names = "|".join(macros["mathjax3_config"]["tex"]["macros"])
-    for text in [*table["statement"], *table["evidence"], *table["survives"]]:
-        assert not set(re.sub(r"\\\(.*?\\\)", "", text)) & set("\\^")
-        assert not re.search(rf"\\(?:{names})(?![A-Za-z])", text)
-        for formula in re.findall(r"\\\((.*?)\\\)", text):
-            assert formula.count("{") == formula.count("}")
 
 
 # The verdicts on the pages that quote them.
 
 
 def errata():
-    """Return the entries of the errata: section and first line of each."""
+    """Return the entries of the errata: section and title of each."""
     weights = re.split(r"^## (.*)$", text_of("book/errata"), flags=re.M)[1:]
     entries = []
     for weight, body in zip(weights[::2], weights[1::2], strict=True):
-        entries += [(weight, line) for line in re.findall(r"^(\S.*)\n: ", body, flags=re.M)]
+        entries += [(weight, line) for line in re.findall(r"{dropdown} \*\*(.*)", body)]
     return entries
 
 

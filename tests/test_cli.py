@@ -77,14 +77,6 @@ def test_run_replay_status_and_ledger(folder, tmp_path, capsys):
         (["ledger"], "has no rows of the paper's tables"),
         (["status", "--results", "nowhere"], "--results: there is no folder nowhere"),
         (["patchseq", "--partitions", "0"], "--partitions: must be a whole number at least 1"),
-        (
-            ["notebooks", "--only", "nope"],
-            "only must be one of '01_quickstart', '02_steins_lemma',",
-        ),
-        (
-            ["notebooks", "--profile", "big"],
-            "profile must be one of 'laptop', 'paper', 'smoke'; got",
-        ),
         (["replay", "table1", "--law", "ar1"], "table1 needs law, n, method, rep; got law"),
     ],
 )
@@ -116,10 +108,6 @@ def test_outside_a_checkout_the_missing_folder_is_named(command, tmp_path, monke
     assert list(tmp_path.iterdir()) == []
 
 
-def missing(package):
-    return ModuleNotFoundError(f"No module named {package!r}", name=package)
-
-
 @pytest.mark.parametrize(
     ("trouble", "code", "words"),
     [
@@ -127,12 +115,7 @@ def missing(package):
         (OSError("a worker died"), 2, "a worker died"),
         (KeyboardInterrupt(), 130, "interrupted."),
         (
-            missing("pooch"),
-            2,
-            "this command needs pooch; in a copy of the repository: pip install '.[paper]'",
-        ),
-        (
-            missing("distributed.x"),
+            ModuleNotFoundError("No module named 'distributed'", name="distributed.x"),
             2,
             "this command needs distributed; in a copy of the repository: pip install '.[cluster]'",
         ),

@@ -15,7 +15,8 @@ from conftest import ROOT
 
 from steinsdr.paper import pages
 from steinsdr.paper.claims import CLAIM_COLUMNS, QUESTIONS
-from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper
+from steinsdr.paper.ledger import LEDGER_COLUMNS, load_paper
+from steinsdr.simulation import LAWS
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
 
@@ -57,8 +58,7 @@ def test_html_has_every_cell_once_with_its_anchor_and_the_choices(cells):
     ]
 
 
-def test_entries_have_the_rows_behind_the_stored_ledger():
-    ledger = Ledger.build(RESULTS, PAPER)
+def test_entries_have_the_rows_behind_the_stored_ledger(ledger):
     entries = pages.ledger_entries(ledger, pd.read_csv(RESULTS / "differences.csv"))
     found = [entry for part in entries.values() for entry in part]
     assert len({entry["id"] for entry in found}) == len(found) == len(ledger.cells)
@@ -79,13 +79,12 @@ def test_folded_table_escapes_and_names(cells):
 def test_differences_share_their_note(cells):
     differing = cells[cells["verdict"] == "differs"]
     twice = pd.concat([differing, differing.assign(cell="other")]).assign(note="")
-    twice.loc[twice["table"] == "table9", "note"] = "x < y"
+    twice.loc[twice["table"] == "table9", "note"] = "x < y. Rest"
     page = soup(pages.differences_html(twice))
-    assert [term.get_text() for term in page.select("dt")] == ["Table 2, SIR", "Table 9, MLP"]
+    titles = [summary.get_text() for summary in page.select("summary")]
     assert len(page.select("li")) == len(twice)
-    texts = [entry.get_text() for entry in page.select("dd")]
-    assert texts[0].startswith("The cause is not known")
-    assert texts[1].startswith("x < y")
+    assert titles == ["Table 2, SIR (2). The cause is not known.", "Table 9, MLP (2). x < y."]
+    assert page.select("details")[1].p.get_text() == "Rest."
     assert pages.differences_html(twice.head(0)) == "<p>None.</p>"
 
 
@@ -132,6 +131,14 @@ def test_printed_tables_mark_agreement():
     assert {len(row) for row in entries(html).values()} == {10}
     with pytest.raises(ValueError, match="law is 'normal'; expected one of"):
         pages.printed_html(whole, "table1", law="normal")
+    tabs = soup(pages.printed_tabs(whole, "table1"))
+    labels, choices = tabs.select("input + label"), tabs.select("input")
+    names = [label.get_text() for label in labels]
+    assert names == [LAWS[law].label for law in ("isotropic", "ar1", "lognormal", "exp_ar1")]
+    assert [label["for"] for label in labels] == [choice["id"] for choice in choices]
+    for name, part in zip(names, tabs.select("input + label + div table"), strict=True):
+        assert name in part.caption.get_text()
+    assert len(tabs.select("input[checked]")) == 1
 
 
 # The claims.
@@ -145,10 +152,10 @@ def test_claims_are_escaped_colored_and_linked():
     page = pages.claims_html(frame, "lemma")
     assert '<a href="../notebooks/10_x.html#cell-y">10_x</a>' in page
     assert '<a href="../book/method.html#proof-z">The method</a>' in page
-    assert "a&lt;b" in page
     assert "1 &lt; 2" in page
     assert r's &amp; <span class="math notranslate nohighlight">\(u &lt; v\)</span>' in page
-    (shown,) = soup(page).select("tbody tr")
+    (shown,) = soup(page).select("details.claim")
+    assert shown["id"] == pages.claim_id("a<b")
     assert [shown[f"data-{question}"] for question in QUESTIONS] == list(answers)
     assert [one["class"][1] for one in shown.select("b")] == [
         answer.replace(" ", "-") for answer in answers[:3]
@@ -163,8 +170,9 @@ def test_page_shows_every_claim_with_name_and_chapter():
     page = (ROOT / "book" / "claims.md").read_text()
     calls = re.findall(r"claims_html\(table, (.*?)\)", page)
     html = "".join(pages.claims_html(table, *re.findall(r"\w+", call)) for call in calls)
-    rows = soup(html).select("tbody tr")
-    assert len(rows) == len(table)
+    rows = soup(html).select("details.claim")
+    assert len({row["id"] for row in rows}) == len(rows) == len(table)
+    assert all(row.summary.b for row in rows), "a verdict without opening anything"
     names = [row.strong.get_text() for row in rows]
     assert names[:2] == ["Lemma 1.", "Lemma 2."]
     assert not any(set(name) & set(":/_") for name in names)
@@ -182,14 +190,15 @@ def test_choices_of_the_errata_are_its_parts():
     heads = re.findall(r"^## (.*)$", text, flags=re.M)
     parts = [head.lower().replace(" ", "-") for head in heads]
     assert [option["value"] for option in choices.select("option")] == ["", *parts]
-    assert choices.form["data-rows"] == ", ".join(f"#{part}" for part in parts)
+    entries = re.findall(r"{dropdown} .*\n:class-container: fold\n:name: (\S+)\n", text)
+    assert len({*entries}) == text.count("{dropdown}") > 50
 
 
 # Readings of the network's standardization.
 
 
-def test_every_reading_is_that_of_its_own_rows():
-    found = pages.readings_table(Ledger.build(RESULTS, PAPER))
+def test_every_reading_is_that_of_its_own_rows(ledger):
+    found = pages.readings_table(ledger)
     assert set(found["reading"]) == set(pages.READINGS)
     rows = pd.read_csv(RESULTS / "table1.csv")
     own = rows.groupby(["law", "n", "method"])["distance"].agg(["mean", "std", "count"])

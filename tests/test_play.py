@@ -80,3 +80,59 @@ def test_controls_move_the_picture(name, tmp_path, monkeypatch):
         for kind in kinds:
             assert browser.run(MOVE % f".play-controls {kind}") == [True, True], kind
         assert list(event_problems(browser.events)) == []
+
+
+# Folds and choices.
+
+
+FOLDS = """<!DOCTYPE html><meta charset=utf-8>
+<form class=filters data-rows="details.row" data-unit=rows hidden><select name=kind>
+<option value="">all</option><option>lemma</option></select>
+<select name=section><option value="">all</option><option>two</option></select>
+<output></output></form>
+<section id=page><section id=one><details class=row data-kind=lemma id=a><summary>A</summary>
+<p id=inside>x</p></details>
+<details class=row data-kind=remark id=b><summary>B</summary>y</details></section>
+<section id=two>
+<details class=row data-kind=lemma id=c><summary>C</summary>z</details></section></section>
+<script src=folds.js></script><script src=play/filter.js></script>"""
+SHOWN = "[...document.querySelectorAll('details')].filter((d) => d.checkVisibility())"
+CHOOSE = """document.querySelectorAll('select').forEach((one, k) => { one.selectedIndex = %s[k];
+one.dispatchEvent(new Event('input', { bubbles: true })) })"""
+
+
+@needs_chromium
+def test_choices_folds_and_addresses_work_together(tmp_path):
+    for name in ("folds.js", "play"):
+        (tmp_path / name).symlink_to(BOOK / "_static" / name)
+    page = tmp_path / "page.html"
+    page.write_text(FOLDS)
+    with Browser(CHROMIUM) as browser:
+
+        def shown(condition="true"):
+            return browser.run(f"{SHOWN}.filter((d) => {condition}).map((d) => d.id).join()")
+
+        def opened():
+            browser.run(TWO_FRAMES)
+            return shown("d.open")
+
+        browser.open(page.as_uri() + "#inside")
+        assert opened() == "a", "an address inside a fold opens it"
+        browser.run("location.hash = 'c'")
+        assert opened() == "a,c"
+        for indices, rows in {"[1, 0]": "a,c", "[1, 1]": "c", "[0, 0]": "a,b,c"}.items():
+            browser.run(CHOOSE % indices)
+            assert shown() == rows
+            count = browser.run("document.querySelector('output').textContent")
+            assert count == f"{len(rows.split(','))} of 3 rows shown"
+        browser.run(CHOOSE % "[1, 1]")
+        assert browser.run("document.querySelector('#one').className") == "empty"
+        browser.run(CHOOSE % "[0, 0]")
+        for everything in ("a,b,c", ""):
+            browser.run("document.querySelector('button').click()")
+            assert opened() == everything
+        browser.run("dispatchEvent(new Event('beforeprint'))")
+        assert opened() == "a,b,c", "paper shows all"
+        browser.run("dispatchEvent(new Event('afterprint'))")
+        assert opened() == ""
+        assert list(event_problems(browser.events)) == []

@@ -17,7 +17,7 @@ from sklearn.datasets import load_diabetes, load_linnerud
 
 from steinsdr.__main__ import main
 from steinsdr.report import analyze, read_table
-from steinsdr.report.rules import METHODS, describe, explained_by_others
+from steinsdr.report.rules import METHODS, alikeness, describe, explained_by_others
 from steinsdr.report.write import (
     FIGURES,
     _number,
@@ -130,7 +130,8 @@ def test_verdict_follows_the_data(frame, rng, noise, level, found):
         (1, "test", "by the sequential test (p-value 0.005, of one more 0.020)"),
         (2, "test", "by the sequential test (p-values up to 0.020, of one more 0.300)"),
         (3, "test", "by the sequential test (p-values up to 0.300)"),
-        (1, "nonlinear", "since the links are nonlinear; the test finds 1."),
+        (1, "nonlinear", "the links are nonlinear; the test finds 1 (p-value 0.005, of one more"),
+        (0, "prediction", "by prediction, since the test found none (p-value 0.005)."),
     ],
 )
 def test_the_number_of_directions_has_p_values(usable, rank, number, said):
@@ -187,6 +188,84 @@ def test_the_best_rival_is_named_with_the_outcome(usable, shift, outcome):
     analysis = replace(usable, comparison=replace(usable.comparison, loss=loss))
     assert outcome in str(analysis.verdict).replace("\n  ", " ")
     assert ("rival" in kinds(analysis)) == (outcome == "SIR is better")
+
+
+def in_time(rng, n=200, memory=0.8):
+    """Two predictors and the noise of a response, each an autoregressive series."""
+    series = rng.standard_normal((n, 3))
+    for now, before in zip(series[1:], series, strict=False):
+        now += memory * before
+    frame = pd.DataFrame(series[:, :2], columns=["a", "b"])
+    return frame.assign(y=frame["a"] + series[:, 2])
+
+
+def test_rows_of_a_series_are_said_and_a_shuffle_of_them_is_not(rng):
+    frame = in_time(rng)
+    analysis = analyze(read_table(frame, "y"), bootstrap=0, folds=2)
+    assert "dependent rows" in kinds(analysis)
+    said = next(f.text for f in analysis.verdict.findings if f.kind == "dependent rows")
+    assert "the residuals of 'y' have a rank correlation of 0." in said
+    order = rng.permutation(len(frame))
+    shuffled = replace(
+        analysis.table, X=analysis.table.X.iloc[order], Y=analysis.table.Y.iloc[order]
+    )
+    assert "dependent rows" not in kinds(replace(analysis, table=shuffled))
+
+
+def test_a_response_that_only_rises_may_be_a_series(rng):
+    frame = in_time(rng).assign(year=np.arange(1800, 2000))
+    frame["y"] = np.exp(0.05 * frame["y"].cumsum() + 0.4 * np.arange(200))
+    frame["y"] = np.log(frame["y"].cumsum())
+    analysis = analyze(read_table(frame, "y"), bootstrap=0, folds=2)
+    assert analysis.table.Y["y"].is_monotonic_increasing
+    assert "dependent rows" in kinds(analysis)
+
+
+def test_dependence_that_spoils_nothing_is_not_said(rng):
+    # Noise that remembers, beside predictors that do not: products of both are uncorrelated.
+    frame = in_time(rng).assign(b=rng.standard_normal(200))
+    frame["y"] += rng.standard_normal(200) - frame["a"]
+    frame["a"] = rng.standard_normal(200)
+    assert "dependent rows" not in kinds(analyze(read_table(frame, "y"), bootstrap=0, folds=2))
+
+
+def test_blocks_of_rows_are_said_until_they_are_named(rng):
+    frame = pd.DataFrame(rng.standard_normal((200, 2)), columns=["a", "b"])
+    frame["subject"] = np.repeat([f"s{k}" for k in range(20)], 10)
+    frame[["a", "b"]] += np.repeat(rng.standard_normal((20, 2)), 10, axis=0)
+    level = np.repeat(2 * rng.standard_normal(20), 10)
+    frame["y"] = frame["a"] + level + rng.standard_normal(200)
+    options = {"bootstrap": 0, "folds": 2}
+    found = [
+        kinds(analyze(read_table(frame, "y", **how), **options))
+        for how in ({"drop": "subject"}, {"group": "subject"})
+    ]
+    assert ["dependent rows" in kind for kind in found] == [True, False]
+
+
+@pytest.mark.parametrize("responses", ["y", "kind"])
+def test_independent_rows_sorted_by_a_response_are_not_dependent(frame, responses):
+    frame = frame[list("abcde")].assign(y=frame["y1"])
+    frame["kind"] = pd.cut(frame["y"], 3, labels=["low", "middle", "high"]).astype(str)
+    frame = frame.sort_values("y")
+    drop = "kind" if responses == "y" else "y"
+    analysis = analyze(read_table(frame, responses, drop=drop), bootstrap=0, folds=2)
+    assert "dependent rows" not in kinds(analysis)
+
+
+@pytest.mark.parametrize("n", [20, 60, 300])
+@pytest.mark.parametrize("law", ["normal", "lognormal", "rare"])
+def test_independent_rows_seldom_seem_alike(rng, n, law):
+    draws = rng.standard_normal((n, 4000))
+    values = {
+        "normal": draws,
+        "lognormal": np.exp(2 * draws),
+        "rare": (draws > 1.7) + 1e-6 * draws,
+    }[law]
+    r, _ = alikeness(values, np.full(n, ""))
+    _, limit = alikeness(values[:, :1], np.full(n, ""))
+    assert (r > limit).sum() <= 14  # four are expected where 0.001 binds and not 0.2
+    assert limit == pytest.approx(max(0.2, 3.09 / np.sqrt(n)), abs=0.001)
 
 
 def test_findings_of_a_real_table():

@@ -43,21 +43,6 @@ def test_first_step_is_the_outer_product_of_a_kernel_fit(even):
     np.testing.assert_allclose(rfm.agop_, expected, atol=1e-10)
 
 
-def test_units_of_the_predictors_do_not_matter(even):
-    X, Y, _ = even
-    units = np.array([1, 10, 100, 1, 0.1, 1, 1, 5.0])
-    plain, scaled = RFM(2).fit(X, Y), RFM(2).fit(X * units, Y)
-    np.testing.assert_allclose(scaled.agop_ * np.outer(units, units), plain.agop_, rtol=1e-6)
-    assert scaled.errors_ == pytest.approx(plain.errors_)
-
-
-def test_a_constant_column_has_no_loading(even):
-    X, Y, _ = even
-    rfm = RFM("auto").fit(np.column_stack([X, np.ones(len(X))]), Y)
-    assert rfm.n_components_ == 2
-    assert np.all(rfm.components_[:, -1] == 0)
-
-
 # The package xrfm of the method's authors.
 
 LINKS = {

@@ -13,7 +13,6 @@ from steinsdr.baselines import SIR
 from steinsdr.paper import table3
 from steinsdr.paper.ledger import load_rows
 from steinsdr.paper.patchseq import DATA_VARIABLE, load_patchseq, table3_split
-from steinsdr.paper.provenance import replay
 from steinsdr.paper.run import run
 from steinsdr.paper.simulations import SharedScore
 from steinsdr.paper.store import Store
@@ -81,17 +80,6 @@ def test_one_full_fit_serves_every_labeled_share(toy):
     for lam, points_again in ((1e-2, points), (1e-3, points[::-1])):
         assert SharedScore(TikhonovScore(lam=lam), known).fit(points_again).train_scores_.any()
     assert len(known) == 4, "other places, other settings, other points"
-
-
-def test_rows_survive_the_file_and_can_be_replayed(toy, tmp_path):
-    wanted = cells(toy, "SIR", "TRE-sup", "mean")
-    assert run(toy, wanted, tmp_path, progress=False).added == 6
-    rows = Store(toy, tmp_path).read()
-    assert rows.keys() == set(wanted)
-    for row in rows.values():
-        assert replay(toy, tmp_path, row)
-    rank, *errors = row.values
-    assert not replay(toy, tmp_path, row._replace(values=(rank + 1, *errors)))
 
 
 def test_a_failing_method_is_recorded_and_the_others_go_on(toy, tmp_path, monkeypatch):

@@ -129,12 +129,6 @@ def test_scores_of_points_on_a_line_are_those_of_the_field():
     assert np.allclose(on_line(x / 2) / 2, field[:, 0])
 
 
-def test_block_and_operator_agree(rng):
-    X, V = rng.standard_normal((2, 6, 4))
-    product = (kernel_lemmas._gram(X, 1.3) @ V.ravel()).reshape(6, 4)
-    assert np.allclose(CurlFreeIMQ(X, 1.3) @ V, product)
-
-
 def test_divergence_is_the_operators_divergence():
     x = np.zeros((1, 5))
     x[0, 0] = 0.8

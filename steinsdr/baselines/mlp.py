@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import svd_flip
 
-from .._base import SequenceOf, check_plain_number, needs_extra, varying_columns
+from .._base import SequenceOf, check_argument, needs_extra, varying_columns
 from ..rank import DirectionTransformer, DominanceRank, RankRule
 
 _SINGLE_LIMIT = 1e15  # sums of squares of larger values overflow in single precision
@@ -127,7 +127,7 @@ class MLPDirections(DirectionTransformer):
             range, or ``n_components`` exceeds the columns that vary.
         """
         self._validate_params()
-        check_plain_number(self.batch_size, "batch_size")
+        check_argument(self.batch_size, "batch_size", int)  # PyTorch takes no integer of NumPy
         points, responses = self._check_complete(X, y, min_rows=2)
         varies = varying_columns(points)
         spread = points[:, varies].std(axis=0)

@@ -55,6 +55,7 @@ class Claim:
     place: str
     where: str
     statement: str
+    about: str = ""
     statement_true: str = "not applicable"
     proof_valid: str = "not applicable"
     designs_meet: str = "not applicable"

@@ -217,7 +217,7 @@ def plot_bibiplot(
     and ``ephys`` (n, q) have a row per cell, ``latent`` has their latent variables (n, r), of which
     ``components``, counted from 1, are drawn.
     """
-    figure, axes = plt.subplots(2, 1, figsize=(7.6, 12))
+    figure, axes = plt.subplots(2, 1, figsize=(6, 10))
     titles = ("Gene expression", "Electrophysiology")
     for ax, values, scores, title in zip(axes, (genes, ephys), latent, titles, strict=True):
         shown = scores[:, [k - 1 for k in components]]
@@ -225,7 +225,7 @@ def plot_bibiplot(
         n_names = 15 if values is genes else ephys.shape[1]
         colors = [FAMILY_COLORS.get(name, "0.6") for name in families]
         _draw_biplot(ax, shown, values, colors, n_names)
-        ax.set(xlabel=f"component {components[0]}", ylabel=f"component {components[1]}")
+        ax.set(xlabel=f"direction {components[0]}", ylabel=f"direction {components[1]}")
         ax.set_title(title)
         for family in sorted(set(families) & set(FAMILY_COLORS)):
             place = np.median(shown[np.array(families) == family], axis=0)
@@ -267,17 +267,44 @@ def plot_overlays(
 ) -> Figure:
     """Draw the cells in the first two latent dimensions (n, r), colored by a property.
 
-    Each named property, standardized, has a column of two panels: measured and predicted (n, q).
+    Each named property, standardized, has a row of two panels: measured and predicted (n, q).
     """
-    size = (2.9 * len(names), 5.6)
-    fig, axes = plt.subplots(2, len(names), figsize=size, sharex=True, sharey=True)
-    for column, name in zip(axes.T, names, strict=True):
-        for ax, values in zip(column, (measured[name], predicted[name]), strict=True):
+    size = (5.6, 2.3 * len(names) + 0.4)
+    fig, axes = plt.subplots(len(names), 2, figsize=size, sharex=True, sharey=True)
+    for row, name in zip(axes, names, strict=True):
+        for ax, values in zip(row, (measured[name], predicted[name]), strict=True):
             style: dict[str, Any] = {"s": 7, "cmap": "vlag", "vmin": -2, "vmax": 2, "lw": 0}
             drawn = ax.scatter(latent[:, 0], latent[:, 1], c=values, rasterized=True, **style)
             ax.set(xticks=[], yticks=[])
-        column[0].set_title(name, fontsize="medium")
-    axes[0, 0].set(ylabel="measured")
-    axes[1, 0].set(ylabel="predicted")
-    fig.colorbar(drawn, ax=axes, shrink=0.7, label="standard deviations")
+        row[0].set(ylabel=name)
+    axes[0, 0].set_title("measured")
+    axes[0, 1].set_title("predicted")
+    fig.colorbar(drawn, ax=axes, location="bottom", shrink=0.7, label="standard deviations")
+    return fig
+
+
+# The default estimator.
+
+
+def plot_gaps(gaps: pd.DataFrame, chance: pd.Series, lines: dict[str, Sequence[str]]) -> Figure:
+    """Draw how much farther than the default the methods are, a panel per distribution.
+
+    ``gaps`` has difference and standard error by method, law and n, ``chance`` the difference of
+    random subspaces by law and n, and ``lines`` the methods of each panel.
+    """
+    colors = METHOD_COLORS | REFERENCE_COLORS | {"limit": "0.35"}
+    fig, axes = plt.subplots(2, 2, figsize=(8.6, 7.4), sharey=True)
+    for ax, (law, names) in zip(axes.flat, lines.items(), strict=True):
+        last, height = chance[law].index[-1], -1.0
+        for name in sorted(names, key=lambda m: gaps["difference"][m, law, last]):
+            part, color = gaps.loc[(name, law)], colors[name]
+            n, end = part.index.astype(str), part["difference"][last]
+            ax.errorbar(n, part["difference"], 2 * part["error"], fmt="o-", color=color)
+            height = max(height + 0.07, end)  # names keep a line of text apart
+            arrow = {"arrowstyle": "-", "relpos": (0, 0.5), "lw": 0.7, "color": color}
+            place: dict[str, Any] = {"va": "center", "color": color, "arrowprops": arrow}
+            ax.annotate(name, (len(n) - 1, end), (len(n) - 0.8, height), **place)
+        ax.plot(n, chance[law], ":", c="0.4")
+        ax.set(title=LAWS[law].label, xlim=(-0.2, 5), ylim=(-0.25, 0.72))
+        ax.set(xlabel="labeled observations", ylabel="difference in distance")
     return fig

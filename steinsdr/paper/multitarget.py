@@ -21,7 +21,7 @@ from .patchseq import DATA_VARIABLE, file_sha256, imported_pooch
 MULTITARGET: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
-"""Number of responses (``targets``), checksum and subject of each set, by name."""
+"""Sizes, number of responses (``targets``), checksum and subject of each set, by name."""
 
 _URL = (
     "https://raw.githubusercontent.com/tsoumakas/mulan/"

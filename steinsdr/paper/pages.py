@@ -37,7 +37,8 @@ def _macros() -> Any:
     environment = jinja2.Environment(autoescape=True, **options)
     environment.filters |= {"formulas": _formulas, "readable": readable, "title": title_of, "z": _z}
     text = files(__package__).joinpath("pages.html.j2").read_text(encoding="utf-8")
-    known = {"marks": MARKS, "entry_id": entry_id, "asked": ASKED, "answers": ANSWERS}
+    known = {"marks": MARKS, "entry_id": entry_id, "claim_id": claim_id}
+    known |= {"asked": ASKED, "answers": ANSWERS}
     return environment.from_string(text, known).module
 
 
@@ -143,7 +144,7 @@ def ledger_entries(ledger: Ledger, notes: pd.DataFrame) -> dict[str, list[dict[s
 
 
 def differences_html(differences: pd.DataFrame) -> str:
-    """Return the cells that differ, of ``Ledger.differences``, as a list by note."""
+    """Return the cells that differ, of ``Ledger.differences``, as HTML: a fold for each note."""
     if differences.empty:
         return "<p>None.</p>"
     groups = differences.groupby(["table", "method", "note"], sort=False)
@@ -176,6 +177,16 @@ def printed_html(cells: pd.DataFrame, table: str, **half: Any) -> str:
     return str(_macros().printed(rows, heads, table, where))
 
 
+def printed_tabs(cells: pd.DataFrame, table: str) -> str:
+    """Return a whole table as HTML: a tab for each distribution, with what `printed_html` returns.
+
+    Without the book's style sheet the parts stand one below the other.
+    """
+    laws = cells.loc[cells["table"] == table, "law"].unique()
+    parts = [(LAWS[law].label, Markup(printed_html(cells, table, law=law))) for law in laws]
+    return str(_macros().tabs(table, parts))
+
+
 # The claims.
 
 
@@ -200,25 +211,38 @@ ASKED = {
 """The questions of the claims in words."""
 
 
+def claim_id(label: str) -> str:
+    """Return the anchor of a statement on the page of claims.
+
+    Examples
+    --------
+    >>> claim_id("sec:ss/sup-default")
+    'claim-sec-ss-sup-default'
+    """
+    return "claim-" + re.sub(r"\W+", "-", label)
+
+
 def claims_html(table: pd.DataFrame, *kinds: str) -> str:
-    """Return claims of some kinds as an HTML table: the paper's words, four answers, and ours.
+    """Return claims of some kinds as HTML: a fold each, whose summary has the answers.
 
     ``table`` is that of ``claims.csv``. The order is that of the kinds, of the paper's numbers and
-    of the file. Without kinds, the choices for the rows of all such tables of a page are returned;
-    ``filter.js`` makes them work.
+    of the file. Without kinds, the choices for all such folds of a page are returned; ``filter.js``
+    makes them work.
     """
     if not kinds:
-        return str(_macros().claim_filters())
+        return str(_macros().claim_filters(table["kind"].unique()))
     if unknown := set(kinds) - set(table["kind"]):
         raise ValueError(
             f"kinds has {sorted(unknown)}; the table has {sorted(set(table['kind']))}."
         )
     rows = table[table["kind"].isin(kinds)].fillna("")
-    known = {claim.label: claim.name for claim in load_claims()}
-    names = rows["label"].map(known).fillna(rows["label"])
-    numbers = names.str.extract(r"^(?!Section)[A-Z][a-z]+ (\d+)", expand=False).astype(float)
-    order = {"kind": pd.Categorical(rows["kind"], kinds), "number": numbers}
-    rows = rows.assign(name=names, **order).sort_values(list(order), kind="stable")
+    known = {claim.label: claim for claim in load_claims()}
+    about = [known[label].about if label in known else "" for label in rows["label"]]
+    names = [known[label].name if label in known else label for label in rows["label"]]
+    rows = rows.assign(about=about, name=names)
+    numbers = rows["name"].str.extract(r"^(?!Section)[A-Z][a-z]+ (\d+)", expand=False)
+    order = {"kind": pd.Categorical(rows["kind"], kinds), "number": numbers.astype(float)}
+    rows = rows.assign(**order).sort_values(list(order), kind="stable")
     return str(_macros().claims(rows.to_dict("records"), _chapter_title))
 
 

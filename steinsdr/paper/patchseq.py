@@ -25,7 +25,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import StandardScaler
 
-from .._base import check_boolean, check_choice, check_matrix, check_path, varying_columns
+from .._base import check_argument, check_choice, check_matrix, varying_columns
 from ..estimator import SteinSDR
 from ..simulation import BASE_SEED, stream, stream_seed
 from .network import errors_by_epoch
@@ -96,8 +96,8 @@ def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> P
     F. Scala et al., "Phenotypic variation of transcriptomic cell types in mouse motor
     cortex", Nature 598 (2021), 144-150.
     """
-    check_boolean(verify, "verify")
-    check_path(folder, "folder", optional=True)
+    check_argument(verify, "verify", "boolean")
+    check_argument(folder, "folder", str, os.PathLike, None)
     if folder is None and os.environ.get(DATA_VARIABLE):
         folder = Path(os.environ[DATA_VARIABLE]) / _FOLDER
     if folder is None:

@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Self
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from PIL import Image
 from scipy.stats import kurtosis, skew
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
@@ -308,15 +311,15 @@ class Chapter:
         partners /= np.linalg.norm(partners, axis=0)
         return genes @ directions, ephys @ partners
 
-    def bibiplot(self, first: int, second: int) -> Figure | None:
-        """Draw cells from both sides in two latent dimensions, counted from 1, or the picture."""
+    def bibiplot(self, first: int, second: int) -> bytes:
+        """Return a picture (PNG) of the cells from both sides in two latent dimensions, from 1."""
         if self.data is None:
             return self._stored_picture(f"bibiplot_{first}{second}")
         families = list(self.data.cells["family"])
-        return plot_bibiplot(*self._standardized, self.latent, families, (first, second))
+        return _picture(plot_bibiplot(*self._standardized, self.latent, families, (first, second)))
 
-    def overlays(self) -> Figure | None:
-        """Draw four properties over the cells, measured and predicted, or the picture.
+    def overlays(self) -> bytes:
+        """Return a picture (PNG) of four properties over the cells, measured and predicted.
 
         Predictions are those of ridge regression on the latent variables, in ten folds.
         """
@@ -326,18 +329,13 @@ class Chapter:
         ridge = RidgeCV(alphas=np.logspace(-2, 3, 6))
         found = cross_val_predict(ridge, scores, measured.to_numpy(), cv=10)
         predicted = pd.DataFrame(found, columns=measured.columns)
-        return plot_overlays(
-            scores, measured, predicted, ("AP width", "Max AP num", "R_input", "UDR")
-        )
+        names = ("AP width", "Max AP num", "R_input", "UDR")
+        return _picture(plot_overlays(scores, measured, predicted, names))
 
-    def _stored_picture(self, name: str) -> Figure | None:
-        """Display a stored picture; there is no figure to return."""
-        from IPython.display import Image, display
-
+    def _stored_picture(self, name: str) -> bytes:
         if not self._path(name).is_file():
             raise FileNotFoundError(f"{self._path(name)} is missing; steinsdr patchseq draws it.")
-        display(Image(filename=str(self._path(name)), alt="stored picture"))
-        return None
+        return self._path(name).read_bytes()
 
     def _path(self, name: str) -> Path:
         return Path(self.figures) / f"patchseq_{name}.png"
@@ -349,7 +347,15 @@ class Chapter:
         drawn = {"bibiplot_12": self.bibiplot(1, 2), "bibiplot_13": self.bibiplot(1, 3)}
         drawn["overlays"] = self.overlays()
         Path(self.figures).mkdir(parents=True, exist_ok=True)
-        for name, figure in drawn.items():
-            assert figure is not None
-            figure.savefig(self._path(name), dpi=110, metadata={"Software": None})
+        for name, picture in drawn.items():
+            self._path(name).write_bytes(picture)
         return list(map(self._path, drawn))
+
+
+def _picture(figure: Figure) -> bytes:
+    """Return a figure in 256 colors, as PNG: clouds of points in more take thrice the bytes."""
+    drawn, small = BytesIO(), BytesIO()
+    figure.savefig(drawn, format="png", dpi=200)
+    plt.close(figure)
+    Image.open(drawn).convert("RGB").quantize(256).save(small, "PNG", optimize=True)
+    return small.getvalue()

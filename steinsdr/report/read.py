@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import mode
 
-from .._base import check_choice, check_path, check_spread, varying_columns
+from .._base import check_argument, check_choice, check_spread, varying_columns
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 MIN_ROWS = 20  # labeled rows below which folds and resampling say nothing
@@ -109,14 +111,14 @@ def read_frame(path: str | Path, argument: str = "data") -> tuple[pd.DataFrame, 
     Raises
     ------
     ValueError
-        If there is no such file, it has another suffix, it has no rows or cannot be read, two
-        columns have one name, or Parquet support is not installed.
+        If there is no such file, it has another suffix, it has no rows or cannot be read, or
+        Parquet support is not installed.
     """
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(
             f"{argument}: {path.name!r} ends in {path.suffix or 'no suffix'!r}; expected one of "
-            f"{', '.join(SUFFIXES)}."
+            f"{', '.join(SUFFIXES)}. Save the table as CSV."
         )
     if not path.is_file():
         raise ValueError(f"{argument}: there is no file {str(path)!r}.")
@@ -151,16 +153,22 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     with_some = [line for line in lines if any(mark in line for mark in DELIMITERS)]
     sep = max(DELIMITERS, key=with_some[0].count) if with_some else ","
     sep = "\t" if path.suffix.lower() == ".tsv" else sep
-    titles = _titles([line.split(sep) for line in lines])
+    # Above the names stand lines with half as many cells, or fewer.
+    filled = [sum(bool(cell.strip()) for cell in line.split(sep)) for line in lines]
+    titles = next((k for k, cells in enumerate(filled) if 2 * cells > max(filled)), 0)
     options = {"sep": sep, "encoding": encoding, "skipinitialspace": True, "skiprows": titles}
     first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = first.iloc[0]
-    twice = sorted(set(names[names.duplicated() & (names != "")]))
-    if twice:  # pandas would rename them
-        question = _all_numbers(names) or "rename them."
-        raise ValueError(f"several columns are named {quoted(twice)}; {question}")
+    twice = names.duplicated(keep=False) & (names != "")
+    if twice.any() and (question := _all_numbers(names)):
+        raise ValueError(f"several columns are named {quoted(names[twice].unique())}. {question}")
     if titles:
         notes.append(f"{path.name}: the names were found in line {titles + 1}, below a title.")
+    if twice.any():  # pandas would leave the name to the first
+        place = names.index.astype(str)
+        names = names.mask(twice, names + " (column " + (names.index + 1).astype(str) + ")")
+        options |= {"header": 0, "names": names.mask(names == "", "Unnamed: " + place).tolist()}
+        notes.append(f"{path.name}: columns that shared a name became {quoted(names[twice])}.")
     frame = pd.read_csv(path, **options)
     if sep == ",":  # a comma inside a number would be that of thousands
         return frame
@@ -170,12 +178,6 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     notes.append(f"{path.name}: commas within numbers were read as decimal points.")
     other.attrs["decimal"] = ","
     return other
-
-
-def _titles(lines: list[list[str]]) -> int:
-    """Return how many lines stand above the names: those with half as many cells, or fewer."""
-    filled = [sum(bool(cell.strip()) for cell in cells) for cells in lines]
-    return next((k for k, cells in enumerate(filled) if 2 * cells > max(filled)), 0)
 
 
 def _encoding(path: Path, notes: list[str]) -> str:
@@ -294,7 +296,7 @@ def read_table(
     without = Y.isna().all(axis=1)
     partly = Y.isna().any(axis=1) & ~without
     if partly.any():
-        notes.append(f"{partly.sum()} row(s) with some of the responses missing were dropped.")
+        notes.append(f"{partly.sum()} row(s) with some of the responses missing were left out.")
     if without[: len(frame)].any():
         notes.append(f"{without[: len(frame)].sum()} row(s) without any response are unlabeled.")
     left_out = partly.copy()
@@ -310,11 +312,11 @@ def read_table(
     left_out |= groups.isna()
     labeled = ~(without | left_out)
     if labeled.sum() < MIN_ROWS:
-        holes = X.isna().sum().sort_values(ascending=False)
-        worst = f" Predictor {holes.index[0]!r} alone lacks {holes.iloc[0]}." if len(holes) else ""
+        holes = X.isna().sum().nlargest(1)
+        worst = "".join(f" Predictor {name!r} alone lacks {k}." for name, k in holes.items() if k)
         raise ValueError(
             f"data: {labeled.sum()} complete row(s) with responses out of {len(frame)}; at least "
-            f"{MIN_ROWS} are needed.{worst if len(holes) and holes.iloc[0] else ''}"
+            f"{MIN_ROWS} are needed, as fewer tell nothing about held-out ones.{worst}"
         )
     X, Y = _varying(X, Y, labeled, groups, notes)
     for argument, part in (("predictors", X), ("responses", Y)):
@@ -363,7 +365,7 @@ def _responses(frame: pd.DataFrame, names: list[str], name: str, notes: list[str
     values, wrong, classes, few = {}, [], [], []
     said: dict[str, list[str]] = defaultdict(list)
     for column in names:
-        found, texts = _as_numbers(frame[column], "responses", said, _mark(frame))
+        found, texts = _as_numbers(frame[column], "responses", said, frame.attrs)
         n_values = frame[column].nunique()
         if found is not None:
             values[column] = found
@@ -382,8 +384,8 @@ def _responses(frame: pd.DataFrame, names: list[str], name: str, notes: list[str
             f"responses: not numeric: {_some(wrong)}; expected numbers, all in one unit, "
             f"or at most {MOST_VALUES} classes."
         )
-    said["Whole numbers: {}. If these are classes, write them as text."] = few
-    text = "Classes became columns of 0 and 1: {}; K classes show at most K - 1 directions."
+    said["Whole numbers: {}. If these are classes, write them as text, such as 'class 1'."] = few
+    text = "Classes became columns of 0 and 1: {}; the test finds at most K - 1 directions of K."
     said[text] = classes
     notes += [text.format(_some(columns)) for text, columns in said.items() if columns]
     return _labeled_rows(pd.DataFrame(values, index=frame.index), name)
@@ -402,22 +404,17 @@ def _indicators(
     return found
 
 
-def _mark(frame: pd.DataFrame) -> str:
-    """Return the decimal mark of the file that a table was read from."""
-    return frame.attrs.get("decimal", ".")
-
-
 def _as_numbers(
-    content: pd.Series, argument: str, said: dict[str, list[str]], mark: str
+    content: pd.Series, argument: str, said: dict[str, list[str]], attrs: Mapping[Any, Any]
 ) -> tuple[NDArray | None, pd.Series]:
     """Return a column as floats with NaN for what is missing, and its cells that are no numbers.
 
     The floats are None if fewer than 80% of the cells are numbers. ``said`` takes the columns that
-    a note has to name, by the text of the note.
+    a note has to name, by the text of the note; ``attrs`` may hold the file's decimal mark.
     """
     if content.dtype.kind == "c":
         raise ValueError(f"{argument}: {content.name!r} holds complex numbers; expected real ones.")
-    parsed, texts = content, content[:0]
+    parsed, texts, mark = content, content[:0], attrs.get("decimal", ".")
     if content.dtype.kind in "mM" and content.notna().any():
         return None, content.dropna()
     if content.dtype.kind in "mM":
@@ -450,7 +447,8 @@ def _as_numbers(
 def _written(content: pd.Series, mark: str) -> pd.Series:
     """Return numbers from cells such as "$1,234.50", "12 %" or "3,5 kg", NaN for other cells.
 
-    All numbers of a column have one unit, the most frequent one, and one decimal mark.
+    All numbers of a column have one unit, the most frequent one, and one decimal mark, unless
+    points and commas both stand where none separates thousands.
     """
     cells = content.dropna().astype(str).str.strip().str.replace("−", "-")
     parts = cells.str.extract(f"^{WRITTEN.pattern}\\)?$").dropna(subset="digits").fillna("")
@@ -469,7 +467,11 @@ def _written(content: pd.Series, mark: str) -> pd.Series:
         grouped = digits.str.fullmatch(rf"\d{{1,3}}(\{only}\d{{3}})*")
         twice = (digits.str.count(rf"\{only}") > 1).any()
         mark = other if grouped.all() and (twice or only != mark) else only
-    digits = digits.str.replace("," if mark == "." else ".", "").str.replace(mark, ".")
+    other = "," if mark == "." else "."
+    single = digits.str.count(rf"\{other}") == 1 - digits.str.count(rf"\{mark}")
+    if (single & ~digits.str.fullmatch(rf"\d{{1,3}}\{other}\d{{3}}")).any():  # no thousands
+        digits = digits.where(~single, digits.str.replace(other, mark))
+    digits = digits.str.replace(other, "").str.replace(mark, ".")
     numbers = pd.to_numeric(digits, errors="coerce")
     negative = parts[["open", "sign", "inner"]].isin(["(", "-"]).any(axis=1)
     return numbers.mask(negative, -numbers).reindex(content.index)
@@ -480,19 +482,19 @@ def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     values: dict[str, NDArray] = {}
     said: dict[str, list[str]] = defaultdict(list)
     for column in raw:
-        found, texts = _as_numbers(raw[column], "predictors", said, _mark(raw))
+        found, texts = _as_numbers(raw[column], "predictors", said, raw.attrs)
         n_values = raw[column].nunique()
         if found is not None:
             values[column] = found
         elif n_values == 1:
-            said["Left out, as the text is the same in all rows: {}."].append(repr(str(column)))
+            said["Left out, as text that is the same in all rows: {}."].append(repr(str(column)))
         elif n_values <= MOST_VALUES and raw[column].dtype.kind not in "mM":
             values |= _indicators(raw[column], raw, values, first=True)
             text = "Text became columns of 0 and 1, one for each value but the commonest: {}."
             said[text].append(f"{column!r} ({n_values} values)")
         else:
             example = f"{column!r} ({n_values} values such as {str(texts.iloc[0])!r})"
-            said["Text or dates with many values were left out: {}."].append(example)
+            said["Left out, as text or dates with many values: {}."].append(example)
     notes += [text.format(_some(columns)) for text, columns in said.items()]
     return pd.DataFrame(values, index=raw.index)
 
@@ -505,7 +507,7 @@ def _groups(
         return pd.Series("", index)
     groups = content.astype(str).where(content.notna())
     if groups.isna().any():
-        notes.append(f"{groups.isna().sum()} row(s) without a group were dropped.")
+        notes.append(f"{groups.isna().sum()} row(s) without a group were left out.")
     sizes = groups[labeled].value_counts()
     small = groups.notna() & ~groups.isin(sizes.index[sizes >= MIN_GROUP])
     if small.any():
@@ -515,7 +517,7 @@ def _groups(
             notes.append(f"Merged: {few}.")
             groups[small] = "other"
         else:
-            notes.append(f"{together} row(s) were dropped with {few}.")
+            notes.append(f"{together} row(s) were left out with {few}.")
             groups = groups.mask(small)
     if groups[labeled].nunique() < 2:
         raise ValueError(
@@ -534,7 +536,7 @@ def _gap_notes(X: pd.DataFrame, name: str, missing: str) -> list[str]:
     rows = f"{X.isna().any(axis=1).sum()} of {len(X)} rows of {name}"
     where = f"{len(holes)} column(s): {worst}."
     if missing == "drop":
-        return [f"{rows} were dropped because predictors are missing, in {where}"]
+        return [f"{rows} were left out because predictors are missing, in {where}"]
     return [
         f"{rows} have gaps, in {where} Each was filled by the median of its column, learned inside "
         "every fit; filled cells count as observed."
@@ -550,19 +552,18 @@ def _varying(
         part = frame[labeled]
         usual = mode(part, nan_policy="omit").count
         wrong = ~(part.notna().sum().to_numpy() - usual >= MIN_OTHER)  # of an empty column, NaN
-        what = f"the same in all but fewer than {MIN_OTHER} rows"
+        what = f"constant, or the same in all but fewer than {MIN_OTHER} rows"
         if groups.nunique() > 1:
             within = (part - part.groupby(groups[labeled]).transform("mean")).abs().max()
             wrong |= (within <= 1e-12 * part.abs().max()).to_numpy()
             what += ", or within groups"
         names = frame.columns[wrong]
         if len(names):
-            notes.append(f"Left out ({argument}), as {what}: {quoted(names)}.")
+            notes.append(f"Left out, as {argument} that are {what}: {quoted(names)}.")
         if (~wrong).sum() < least:
-            raise ValueError(
-                f"{argument}: {(~wrong).sum()} column(s) left; at least {least} needed. "
-                + " ".join(notes)
-            )
+            left = f"{(~wrong).sum()} column(s) left"
+            left += f", {quoted(frame.columns[~wrong])}" if not wrong.all() else ""
+            raise ValueError(" ".join([f"{argument}: {left}; at least {least} needed.", *notes]))
         kept.append(frame.loc[:, ~wrong])
     return kept[0], kept[1]
 
@@ -574,7 +575,7 @@ def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame,
     if isinstance(data, pd.DataFrame):
         frame = data.rename(columns=str)
     else:
-        check_path(data, argument)
+        check_argument(data, argument, str, os.PathLike)
         frame, notes = read_frame(data, argument)
         name = Path(data).name
     frame = frame.set_axis(pd.RangeIndex(1, len(frame) + 1))
@@ -586,7 +587,7 @@ def _load(data: str | Path | pd.DataFrame, argument: str) -> tuple[pd.DataFrame,
     if is_total.any():
         totals = is_total.index[is_total]
         rows = ", ".join(map(str, totals))
-        notes.append(f"Left out, as it sums up the others: row {rows} of {name}.")
+        notes.append(f"Left out, as a sum or mean of the others: row {rows} of {name}.")
         frame = frame.drop(index=totals)
     return frame, name, notes
 
@@ -616,7 +617,8 @@ def _names(value: str | Sequence[str] | None, frame: pd.DataFrame, argument: str
             raise ValueError(f"{argument}: {name!r} named more than once.")
         if name not in known:
             lower = {column.lower(): column for column in reversed(known)}
-            close = difflib.get_close_matches(name.lower(), lower, n=3)
+            close = [c for c in lower if c.startswith(f"{name.lower()} (column ")]  # see _read_text
+            close = close or difflib.get_close_matches(name.lower(), lower, n=3)
             hint = f" Did you mean {quoted(lower[c] for c in close)}?" if close else ""
             raise ValueError(
                 f"{argument}: no column {name!r}.{hint} The columns are {quoted(known, most=30)}. "

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import kurtosis, mode, norm, skew
+from scipy.stats import kurtosis, mode, norm, rankdata, skew
 
 from ..estimator import SteinSDR
 from ..link import is_linear
@@ -30,6 +30,8 @@ TOGETHER = 0.97  # mean cosine after turning where singular values are two stand
 CLEAR = 2.0  # standard errors that make a difference clear
 RELEVANT = 0.03  # share of variance that makes a difference worth a remark
 SOMETHING = 0.005  # share of the variance that rounds to one percent
+ALIKE = 0.2  # correlation of neighboring rows below which dependence does little
+ALIKE_BY_CHANCE = 0.001  # chance to find independent rows alike
 LEVELS = {
     "usable": "The directions can be used.",
     "with care": "Use the directions with care.",
@@ -124,11 +126,10 @@ class Verdict:
 
     def __str__(self) -> str:
         advised = [f"{finding.text} {finding.advice}" for finding in self.findings]
-        fill = textwrap.TextWrapper(
-            WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False
-        ).fill
-        parts = [self.headline, *map(fill, self.sentences)]
-        return "\n".join(parts + (["Mind:", *map(fill, advised)] if advised else []))
+        fill = textwrap.TextWrapper(WIDTH, initial_indent="- ", subsequent_indent="  ")
+        fill.break_long_words = fill.break_on_hyphens = False  # names and options stay whole
+        parts = [self.headline, *map(fill.fill, self.sentences)]
+        return "\n".join(parts + (["Mind:", *map(fill.fill, advised)] if advised else []))
 
 
 @dataclass(frozen=True)
@@ -251,6 +252,34 @@ def _counts_rows(column: pd.Series) -> bool:
     return bool(np.ptp(values - np.asarray(rows)) == 0)
 
 
+def alikeness(values: NDArray, groups: NDArray) -> tuple[NDArray, float]:
+    r"""Rank correlation of each column (n, k) from one row to the next, and what it has to exceed.
+
+    In rows that were drawn independently, in whatever order they came, it is nearly normal with
+    standard deviation :math:`1/\sqrt n`, whatever their tails. The limit is a quantile of that law,
+    shared among the columns, or 0.2 if that is more. Rows of a group (n,) count as neighbors.
+
+    Examples
+    --------
+    >>> walks = np.random.default_rng(0).standard_normal((300, 2)).cumsum(axis=0)
+    >>> r, limit = alikeness(walks, np.full(300, ""))
+    >>> bool(r.min() > limit), round(limit, 2)
+    (True, 0.2)
+    """
+    centered = rankdata(values[np.argsort(groups, kind="stable")], axis=0) - (len(values) + 1) / 2
+    products = (centered[1:] * centered[:-1]).sum(axis=0)
+    size = np.maximum(np.square(centered).sum(axis=0), np.finfo(float).tiny)
+    n, k = values.shape
+    return products / size, max(ALIKE, float(norm.isf(ALIKE_BY_CHANCE / k)) / np.sqrt(n))
+
+
+def _is_sorted(y: NDArray) -> bool:
+    """Whether rows come in the order of a column, or its classes stand in blocks."""
+    steps = np.diff(y)
+    blocks = np.count_nonzero(steps) < 2 * len(np.unique(y)) <= 2 * FEW_VALUES
+    return bool(blocks or np.all(steps >= 0) or np.all(steps <= 0))
+
+
 @dataclass(frozen=True)
 class Analysis:
     """A fit and what is known about it.
@@ -271,8 +300,6 @@ class Analysis:
     stability : Stability or None
     settings : dict
         What was asked for.
-    seconds : float
-        What it took.
     """
 
     table: Table
@@ -283,7 +310,6 @@ class Analysis:
     comparison: Comparison
     stability: Stability | None
     settings: dict[str, Any]
-    seconds: float
 
     @cached_property
     def predictors(self) -> pd.DataFrame:
@@ -358,7 +384,7 @@ def _judge(analysis: Analysis) -> Verdict:
     text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
     rules = tomllib.loads(text)
     facts = _fit_facts(analysis) | _data_facts(analysis) | _prediction_facts(analysis.comparison)
-    facts |= _stability_facts(analysis)
+    facts |= _stability_facts(analysis) | _order_facts(analysis)
     facts["hopeless"] = eval(rules["hopeless"], {}, facts)
     said = [
         Finding(*(rule.get(part, "").format(**facts) for part in Finding._fields))
@@ -394,9 +420,8 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
         "gaps": ", ".join(f"{name!r} ({k})" for name, k in list(table.gaps.items())[:3]),
     }
     for remark in ("few values", "one value often", "heavy", "collinear", "counter"):
-        names = predictors.index[predictors["remarks"].str.contains(remark)]
-        key = remark.replace(" ", "_")
-        facts[key] = quoted(names)
+        with_it = predictors["remarks"].str.contains(remark)
+        facts[remark.replace(" ", "_")] = quoted(predictors.index[with_it])
     Y = table.Y.to_numpy()
     squares = np.square(Y - Y.mean(axis=0))
     shares = squares.max(axis=0) / squares.sum(axis=0)
@@ -413,25 +438,53 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
 def _fit_facts(analysis: Analysis) -> dict[str, Any]:
     r, sdr, test = analysis.n_components, analysis.sdr, analysis.test
     p_values = np.asarray(test.p_values)
-    kept, further = p_values[: test.rank], p_values[test.rank : test.rank + 1]
-    found = f"p-value{'' if len(kept) == 1 else 's up to'} {max(kept, default=1.0):.3f}"
-    found += "".join(f", of one more {value:.3f}" for value in further)
+    found = f"p-value{'s up to' if test.rank > 1 else ''} {p_values[: max(1, test.rank)].max():.3f}"
+    if 0 < test.rank < len(p_values):
+        found += f", of one more {p_values[test.rank]:.3f}"
     relations = {
-        "given": ", as asked for",
+        "given": f", as asked for; the test finds {test.rank} ({found})",
         "test": f", by the sequential test ({found})",
-        "nonlinear": f", by prediction, since the links are nonlinear; the test finds {test.rank}",
-        "prediction": ", by prediction, since the test found none",
+        "nonlinear": ", by prediction, since the links are nonlinear; the test finds "
+        f"{test.rank} ({found})",
+        "prediction": f", by prediction, since the test found none ({found})",
     }
     components = None if sdr.coordinates_.basis is None else sdr.coordinates_.basis.shape[1]
     return {
         "r": r,
         "directions": _count(r, "direction"),
+        "these_explain": "the direction explains" if r == 1 else "the directions explain",
         "relation": relations[analysis.number],
         "number": analysis.number,
         "tested": test.rank,
         "nonlinear": not is_linear(sdr.link_),
         "p_first": p_values[0],
         "components": components,
+    }
+
+
+def _order_facts(analysis: Analysis) -> dict[str, Any]:
+    """Whether neighboring rows are alike, in predictors and in what the fit leaves of responses.
+
+    Both together, and not one of them, spoil tests and intervals.
+    """
+    table, sdr, n = analysis.table, analysis.sdr, len(analysis.table.X)
+    groups = table.groups.to_numpy(dtype=str)[:n]
+    Z = analysis.units(table.X.to_numpy(), groups)
+    Y = Units(table.Y.to_numpy(), groups)(table.Y.to_numpy(), groups)
+    rest = Y - np.reshape(sdr.link_.predict(sdr.coordinates_.map(Z)), Y.shape)
+    of_rest, limit = alikeness(rest, groups)
+    of_predictors, least = alikeness(Z, groups)
+    left, drifting = int(of_rest.argmax()), int(of_predictors.argmax())
+    # A table that is sorted by a response may be independent, but not by a predictor as well.
+    by_y, by_x = (any(_is_sorted(c) for c in part.to_numpy().T) for part in (table.Y, table.X))
+    return {
+        "rows_alike": (of_rest[left] > limit and of_predictors[drifting] > least)
+        and (by_x or not by_y),
+        "rest_alike": of_rest[left],
+        "rest_limit": limit,
+        "response_alike": repr(str(table.Y.columns[left])),
+        "predictor_alike": repr(str(table.X.columns[drifting])),
+        "drift": of_predictors[drifting],
     }
 
 
@@ -468,12 +521,12 @@ def _stability_facts(analysis: Analysis) -> dict[str, Any]:
     loadings = analysis.loadings()
     dense = ~analysis.predictors["remarks"].str.contains("values|often|collinear")
     clear = loadings[loadings["clear"]]["loading"].abs().groupby("predictor").max()
-    largest = clear[dense.reindex(clear.index)].nlargest(3).index
+    largest = quoted(clear[dense.reindex(clear.index)].nlargest(3).index)
     stability = analysis.stability
     facts = {
         "n_clear": int(loadings["clear"].sum()),
         "n_loadings": len(loadings),
-        "clearest": f", the largest of them those of {quoted(largest)}" if len(largest) else "",
+        "clearest": f" (largest, of columns without remarks: {largest})" if largest else "",
         "resampled": stability is not None,
         "chance": 0.0,
         "instability": 0.0,

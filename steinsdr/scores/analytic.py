@@ -19,7 +19,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import (
-    check_definite,
     check_matrix,
     check_numbers,
     check_points,
@@ -171,7 +170,6 @@ class StudentScore(GaussianScore):
         super()._estimate(points)
         if self.cov is None:
             self.cov_ = self.cov_ * (self.df - 2) / self.df
-            check_definite(self.cov_, "the shape matrix")
             self._factor = cho_factor(self.cov_)
 
     def _score(self, points: NDArray) -> NDArray:
@@ -243,8 +241,8 @@ class GaussianMixtureScore(_AnalyticScore):
             covs = np.asarray(self.covs, dtype=float)
         except (TypeError, ValueError) as error:
             raise ValueError(f"covs must have shape (k, p, p): {error}") from error
-        check_shape(means, "means", ("k", points.shape[1]))
-        check_shape(covs, "covs", ("k", points.shape[1], points.shape[1]))
+        check_shape(means, "means", points.shape[1:])
+        check_shape(covs, "covs", 2 * points.shape[1:])
         if not (weights > 0).all():
             raise ValueError(f"weights must be positive finite numbers; got {self.weights!r}.")
         if not weights.shape == means.shape[:1] == covs.shape[:1]:

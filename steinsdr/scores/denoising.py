@@ -14,11 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import (
+    check_argument,
     check_not_constant,
-    check_plain_number,
     check_points,
     check_result,
-    check_single_precision,
     mean_and_scale,
     needs_extra,
 )
@@ -69,18 +68,11 @@ class DenoisingScore(BaseEstimator):
     train_scores_ : ndarray of shape (n, p)
         :math:`\hat s(x_i)` at the training points.
 
-    Raises
-    ------
-    FloatingPointError
-        If training diverges (the loss is not finite).
-    ImportError
-        If torch is missing, which the extra ``nn`` brings.
-
     Notes
     -----
-    The network needs thousands of points. With a few hundred it mostly learns the noise. The score
-    it aims at is that of the noisy law, so a density with features finer than :math:`\sigma` is
-    blurred.
+    It needs torch, which the extra ``nn`` brings, and thousands of points: with a few hundred it
+    mostly learns the noise. A loss that is not finite is a FloatingPointError. The score it aims at
+    is that of the noisy law, so a density with features finer than :math:`\sigma` is blurred.
 
     References
     ----------
@@ -127,9 +119,9 @@ class DenoisingScore(BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Train on the rows of X, shape (n, p); y is ignored."""
         self._validate_params()
-        check_plain_number(self.batch_size, "batch_size")
-        check_plain_number(self.sigma, "sigma")
-        check_single_precision(self.sigma, "sigma")
+        check_argument(self.batch_size, "batch_size", int)  # PyTorch takes no integer of NumPy
+        check_argument(self.sigma, "sigma", int, float)
+        check_argument(self.sigma, "sigma", Interval(Real, 1e-15, 1e15, closed="neither"))
         with needs_extra("nn", "DenoisingScore"):  # deferred: torch is optional, and takes seconds
             import torch
 

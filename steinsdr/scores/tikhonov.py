@@ -24,15 +24,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import (
-    check_divisor,
+    check_argument,
     check_not_constant,
     check_numbers,
-    check_parameters,
     check_points,
     check_result,
-    listed,
     mean_and_scale,
-    varying_columns,
 )
 from ..kernels import CurlFreeIMQ, median_distance
 
@@ -42,6 +39,7 @@ _NYSTROM_TOL = 1e-3  # a smaller error of the solver is lost in that of the appr
 _SMALLEST_LAM = 1e-6  # where "auto" stops looking further down, times 1/p
 _CV_ROWS = 2_000  # a choice needs no more; the fit uses all
 _LAMBDA = Interval(Real, 1e-100, 1e100, closed="both")  # beyond, its products are no numbers
+_POSITIVE = Interval(Real, 0, None, closed="neither")
 _PATH_TOL = 1e-3  # errors of the solver far below those between rows
 
 
@@ -97,7 +95,7 @@ def _krylov_basis(
     """Grow the basis until every lambda is solved to ``tol`` or to rounding, or ``max_iter``."""
     h = kernel.divergence()
     norm, eps = float((h * h).sum()) ** 0.5, float(np.finfo(h.dtype).eps)
-    check_divisor(norm, "the size of the kernel's divergence", "X and width")
+    check_argument(norm, "X and width: the size of the kernel's divergence", _POSITIVE)
     shifts = [kernel.n * lam for lam in lams]
     basis = KrylovBasis(vectors=[h / norm], alpha=[], beta=[], norm=norm, eps=eps)
     for _ in range(max_iter):
@@ -137,7 +135,11 @@ def _nystrom_coefficients(
     for n_iter in range(1, max_iter + 1):  # noqa: B007 - reported
         image = kernel.at(rows, direction)
         curved = kernel.adjoint_at(rows, image) + ridge * (kernel @ direction)
-        check_divisor(float((direction * curved).sum()), "a step's curvature", "X, lam and width")
+        check_argument(
+            abs(float((direction * curved).sum())),
+            "X, lam and width: a curvature",
+            _POSITIVE,
+        )
         step = power / float((direction * curved).sum())
         b += step * direction
         fitted += step * image
@@ -156,13 +158,8 @@ def _nystrom_coefficients(
 class TikhonovPath:
     r"""Training scores for a grid of lambdas, from one Lanczos basis.
 
-    Attributes
-    ----------
-    lams : ndarray of shape (L,)
-    scores : ndarray of shape (L, n, p)
-        :math:`\hat s(x_i)` in the raw scale, for every lambda.
-    width : float
-        Kernel width, as ``TikhonovScore.width_``.
+    ``scores`` (L, n, p) are :math:`\hat s(x_i)` in the raw scale for every lambda in ``lams`` (L,);
+    ``width`` is as ``TikhonovScore.width_``.
     """
 
     lams: NDArray
@@ -187,10 +184,10 @@ class TikhonovScore(BaseEstimator):
     Parameters
     ----------
     lam : float, default=1e-4
-        Regularization :math:`\lambda`. The paper uses 1e-4, and 1e-5 where
-        :math:`n_\ell = 500`, both at p = 100. Too large a value shrinks the scores towards zero
-        (:func:`steinsdr.moments.stein_diagnostics` shows it), and too small a value makes them
-        noisy. About :math:`10^{-2}/p` suits Gaussian columns.
+        Regularization :math:`\lambda`. The paper uses 1e-4, and 1e-5 where :math:`n_\ell = 500`,
+        both at p = 100; about :math:`10^{-2}/p` suits Gaussian columns. Too large a value shrinks
+        the scores towards zero (:func:`steinsdr.moments.stein_diagnostics` shows it), and too small
+        a value makes them noisy.
     width : float or "median", default="median"
         Kernel width c; "median" is the median of all :math:`n^2` pairwise distances.
     standardize : bool, default=True
@@ -201,9 +198,8 @@ class TikhonovScore(BaseEstimator):
     max_iter : int, default=500
         Largest number of kernel products.
     n_centers : "auto", None or int, default="auto"
-        None solves with all n points. An integer m takes m random centers (the Nyström variant), so
-        that a step costs O(nm) instead of O(n^2). "auto" is None up to n = 10,000 and 1,000 centers
-        beyond.
+        None solves with all n points, an integer m with m random centers (Nyström), so that a step
+        costs O(nm) instead of O(n^2). "auto" is None up to n = 10,000, and 1,000 centers beyond.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the kernel products; "float32" halves time and memory. A warning says when
         its rounding, of relative size :math:`\epsilon \|K\| / (n\lambda)`, exceeds ``tol``.
@@ -418,18 +414,16 @@ def held_out_objective(
 class TikhonovScoreCV(BaseEstimator):
     r"""Tikhonov score whose lambda is chosen by cross-validated score matching.
 
-    The Fisher divergence :math:`E\|\hat s - s\|^2/2` of an estimated score is, up to a constant
-    that no estimate changes, the mean of :math:`\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)`, which
-    needs no true score (Hyvärinen 2005). The lambda with the smallest mean over held-out folds
-    is fitted on all rows: ``SteinSDR(score_estimator=TikhonovScoreCV())`` suits any number of
-    columns.
+    The Fisher divergence :math:`E\|\hat s - s\|^2/2` is, up to a constant, the mean of
+    :math:`\|\hat s(x)\|^2/2 - \mathrm{div}\,\hat s(x)`, which needs no true score (Hyvärinen 2005).
+    The lambda with the smallest mean over held-out folds is fitted on all rows:
+    ``SteinSDR(score_estimator=TikhonovScoreCV())`` suits any number of columns.
 
     Parameters
     ----------
     lams : "auto" or array-like of shape (L,), default="auto"
-        Candidates. "auto" takes half decades from 1e-3/p to 1/p. As long as the smallest candidate
-        wins it goes a decade further down, but not below 1e-6/p. Nearly collinear columns need
-        such values.
+        Candidates. "auto" takes half decades from 1e-3/p to 1/p, and goes further down, at most to
+        1e-6/p, as long as the smallest candidate wins; nearly collinear columns need such values.
     cv : int, default=5
         Number of folds, which have at most 2,000 random rows in all. Equal rows stay in one fold,
         because a row that was seen in training would favor too small a lambda.
@@ -443,10 +437,8 @@ class TikhonovScoreCV(BaseEstimator):
     ----------
     lam_ : float
         The chosen lambda.
-    lams_ : ndarray of shape (L,)
-        The candidates, ascending.
-    objective_ : ndarray of shape (L,)
-        Mean held-out objective of each; only differences have a meaning.
+    lams_, objective_ : ndarray of shape (L,)
+        The candidates, ascending, and the mean held-out objective of each; only differences count.
     at_edge_ : bool
         Whether the objective was smallest at an end of the grid: a wider grid may then do better.
     score_ : TikhonovScore
@@ -492,7 +484,7 @@ class TikhonovScoreCV(BaseEstimator):
         points = check_points(self, X, min_rows=4)
         check_not_constant(points, "X", getattr(self, "feature_names_in_", None))
         base = TikhonovScore() if self.estimator is None else self.estimator
-        check_parameters(base)
+        base._validate_params()
         quick = clone(base).set_params(tol=max(base.tol, _PATH_TOL))
         p, auto, folds = points.shape[1], isinstance(self.lams, str), self._folds(points)
 
@@ -538,12 +530,6 @@ class TikhonovScoreCV(BaseEstimator):
         splits = splitter.split(points, groups=groups)
         folds = [(points[train], points[test]) for train, test in splits]
         for train, _ in folds:
-            constant = np.flatnonzero(~varying_columns(train))
-            if constant.size:
-                names = getattr(self, "feature_names_in_", range(train.shape[1]))
-                raise ValueError(
-                    f"X: {constant.size} column(s) ({listed(names[j] for j in constant)}) vary in "
-                    "the rows of one fold only, so that the others cannot tell their density. Drop "
-                    "them, lower cv, or pass TikhonovScore(lam=...)."
-                )
+            names = getattr(self, "feature_names_in_", None)
+            check_not_constant(train, "X without one of its folds", names)
         return folds
