@@ -15,7 +15,7 @@ from conftest import ROOT
 
 from steinsdr.paper import pages
 from steinsdr.paper.claims import CLAIM_COLUMNS, QUESTIONS
-from steinsdr.paper.ledger import LEDGER_COLUMNS, Ledger, load_paper
+from steinsdr.paper.ledger import LEDGER_COLUMNS, load_paper
 from steinsdr.simulation import LAWS
 
 PAPER, RESULTS = ROOT / "book" / "paper", ROOT / "book" / "results"
@@ -58,8 +58,7 @@ def test_html_has_every_cell_once_with_its_anchor_and_the_choices(cells):
     ]
 
 
-def test_entries_have_the_rows_behind_the_stored_ledger():
-    ledger = Ledger.build(RESULTS, PAPER)
+def test_entries_have_the_rows_behind_the_stored_ledger(ledger):
     entries = pages.ledger_entries(ledger, pd.read_csv(RESULTS / "differences.csv"))
     found = [entry for part in entries.values() for entry in part]
     assert len({entry["id"] for entry in found}) == len(found) == len(ledger.cells)
@@ -198,8 +197,8 @@ def test_choices_of_the_errata_are_its_parts():
 # Readings of the network's standardization.
 
 
-def test_every_reading_is_that_of_its_own_rows():
-    found = pages.readings_table(Ledger.build(RESULTS, PAPER))
+def test_every_reading_is_that_of_its_own_rows(ledger):
+    found = pages.readings_table(ledger)
     assert set(found["reading"]) == set(pages.READINGS)
     rows = pd.read_csv(RESULTS / "table1.csv")
     own = rows.groupby(["law", "n", "method"])["distance"].agg(["mean", "std", "count"])
