@@ -47,7 +47,8 @@ def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> fl
     n = len(table.X)
     rows = np.random.default_rng(0).permutation(n)[: min(n // 2, HALF)]
     groups = table.groups.to_numpy(dtype=str)[rows]
-    Z, Y = (Units(part, groups)(part, groups) for part in _values(table, rows))
+    some = (part.to_numpy()[rows] for part in (table.X, table.Y))
+    Z, Y = (Units(part, groups)(part, groups) for part in some)
     half = 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -64,10 +65,6 @@ def expected_seconds(table: Table, *, bootstrap: int = 50, folds: int = 5) -> fl
 
     whole = fit(n) + 0.1 * half * n / len(rows)  # the moment is a mean over all rows
     return 4 + 2 * whole + bootstrap * half + folds * (0.4 + 4 * fit(min(n, MOST_ROWS)))
-
-
-def _values(table: Table, rows: NDArray) -> tuple[NDArray, NDArray]:
-    return table.X.to_numpy()[rows], table.Y.to_numpy()[rows]
 
 
 def half_samples(
@@ -181,7 +178,6 @@ def analyze(
     >>> analysis.loadings()["loading"].abs().idxmax()
     ('direction 1', 'a')
     """
-    started = time.perf_counter()
     if not isinstance(table, Table):
         raise ValueError(f"table must be that of read_table; got a {type(table).__name__}.")
     n, p = table.X.shape
@@ -239,8 +235,7 @@ def analyze(
         "folds": folds,
         "seed": seed,
     }
-    seconds = time.perf_counter() - started
-    return Analysis(table, sdr, units, test, number, comparison, stability, settings, seconds)
+    return Analysis(table, sdr, units, test, number, comparison, stability, settings)
 
 
 def by_prediction(Z: NDArray, Y: NDArray, seed: int) -> int:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import difflib
 import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -152,7 +153,9 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     with_some = [line for line in lines if any(mark in line for mark in DELIMITERS)]
     sep = max(DELIMITERS, key=with_some[0].count) if with_some else ","
     sep = "\t" if path.suffix.lower() == ".tsv" else sep
-    titles = _titles([line.split(sep) for line in lines])
+    # Above the names stand lines with half as many cells, or fewer.
+    filled = [sum(bool(cell.strip()) for cell in line.split(sep)) for line in lines]
+    titles = next((k for k, cells in enumerate(filled) if 2 * cells > max(filled)), 0)
     options = {"sep": sep, "encoding": encoding, "skipinitialspace": True, "skiprows": titles}
     first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     names = first.iloc[0]
@@ -177,31 +180,18 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     return other
 
 
-def _titles(lines: list[list[str]]) -> int:
-    """Return how many lines stand above the names: those with half as many cells, or fewer."""
-    filled = [sum(bool(cell.strip()) for cell in cells) for cells in lines]
-    return next((k for k, cells in enumerate(filled) if 2 * cells > max(filled)), 0)
-
-
 def _encoding(path: Path, notes: list[str]) -> str:
     """Return UTF-8, or what a file that is not is read as; UnicodeDecodeError if it is no text."""
-    with path.open("rb") as file:
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            while block := file.read(2**20):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError as error:
-            file.seek(0)
-            content = file.read()
-            if b"\0" in content:  # a picture, an archive, a workbook
-                raise
-            try:
+    content = path.read_bytes()
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        with suppress(UnicodeDecodeError):
+            if b"\0" not in content:  # as in a picture, an archive, a workbook
                 content.decode("cp1252")
-            except UnicodeDecodeError:
-                raise error from None
-            notes.append(f"{path.name} is not UTF-8; its text was read as Windows-1252.")
-            return "cp1252"
+                notes.append(f"{path.name} is not UTF-8; its text was read as Windows-1252.")
+                return "cp1252"
+        raise
     return "utf-8-sig"
 
 
@@ -315,8 +305,8 @@ def read_table(
     left_out |= groups.isna()
     labeled = ~(without | left_out)
     if labeled.sum() < MIN_ROWS:
-        holes = X.isna().sum().sort_values(ascending=False)
-        worst = f" Predictor {holes.index[0]!r} alone lacks {holes.iloc[0]}." if holes.any() else ""
+        holes = X.isna().sum().nlargest(1)
+        worst = "".join(f" Predictor {name!r} alone lacks {k}." for name, k in holes.items() if k)
         raise ValueError(
             f"data: {labeled.sum()} complete row(s) with responses out of {len(frame)}; at least "
             f"{MIN_ROWS} are needed, as fewer tell nothing about held-out ones.{worst}"
@@ -368,7 +358,7 @@ def _responses(frame: pd.DataFrame, names: list[str], name: str, notes: list[str
     values, wrong, classes, few = {}, [], [], []
     said: dict[str, list[str]] = defaultdict(list)
     for column in names:
-        found, texts = _as_numbers(frame[column], "responses", said, _mark(frame))
+        found, texts = _as_numbers(frame[column], "responses", said, frame.attrs)
         n_values = frame[column].nunique()
         if found is not None:
             values[column] = found
@@ -407,22 +397,17 @@ def _indicators(
     return found
 
 
-def _mark(frame: pd.DataFrame) -> str:
-    """Return the decimal mark of the file that a table was read from."""
-    return frame.attrs.get("decimal", ".")
-
-
 def _as_numbers(
-    content: pd.Series, argument: str, said: dict[str, list[str]], mark: str
+    content: pd.Series, argument: str, said: dict[str, list[str]], attrs: Mapping[Any, Any]
 ) -> tuple[NDArray | None, pd.Series]:
     """Return a column as floats with NaN for what is missing, and its cells that are no numbers.
 
     The floats are None if fewer than 80% of the cells are numbers. ``said`` takes the columns that
-    a note has to name, by the text of the note.
+    a note has to name, by the text of the note; ``attrs`` may hold the file's decimal mark.
     """
     if content.dtype.kind == "c":
         raise ValueError(f"{argument}: {content.name!r} holds complex numbers; expected real ones.")
-    parsed, texts = content, content[:0]
+    parsed, texts, mark = content, content[:0], attrs.get("decimal", ".")
     if content.dtype.kind in "mM" and content.notna().any():
         return None, content.dropna()
     if content.dtype.kind in "mM":
@@ -490,7 +475,7 @@ def _predictors(raw: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     values: dict[str, NDArray] = {}
     said: dict[str, list[str]] = defaultdict(list)
     for column in raw:
-        found, texts = _as_numbers(raw[column], "predictors", said, _mark(raw))
+        found, texts = _as_numbers(raw[column], "predictors", said, raw.attrs)
         n_values = raw[column].nunique()
         if found is not None:
             values[column] = found
@@ -625,7 +610,9 @@ def _names(value: str | Sequence[str] | None, frame: pd.DataFrame, argument: str
             raise ValueError(f"{argument}: {name!r} named more than once.")
         if name not in known:
             lower = {column.lower(): column for column in reversed(known)}
-            close = difflib.get_close_matches(name.lower(), lower, n=3)
+            place = f"{name.lower()} (column "  # see _read_text
+            close = [c for c in reversed(lower) if c.startswith(place)]
+            close = close or difflib.get_close_matches(name.lower(), lower, n=3)
             hint = f" Did you mean {quoted(lower[c] for c in close)}?" if close else ""
             raise ValueError(
                 f"{argument}: no column {name!r}.{hint} The columns are {quoted(known, most=30)}. "

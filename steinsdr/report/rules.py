@@ -126,11 +126,10 @@ class Verdict:
 
     def __str__(self) -> str:
         advised = [f"{finding.text} {finding.advice}" for finding in self.findings]
-        fill = textwrap.TextWrapper(
-            WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False
-        ).fill
-        parts = [self.headline, *map(fill, self.sentences)]
-        return "\n".join(parts + (["Mind:", *map(fill, advised)] if advised else []))
+        fill = textwrap.TextWrapper(WIDTH, initial_indent="- ", subsequent_indent="  ")
+        fill.break_long_words = fill.break_on_hyphens = False  # names and options stay whole
+        parts = [self.headline, *map(fill.fill, self.sentences)]
+        return "\n".join(parts + (["Mind:", *map(fill.fill, advised)] if advised else []))
 
 
 @dataclass(frozen=True)
@@ -262,13 +261,10 @@ def alikeness(values: NDArray, groups: NDArray) -> tuple[NDArray, float]:
 
     Examples
     --------
-    >>> noise = np.random.default_rng(0).standard_normal((300, 1))
-    >>> groups = np.full(300, "")
-    >>> [
-    ...     bool(r[0] > limit)
-    ...     for r, limit in (alikeness(Y, groups) for Y in (noise, noise.cumsum(0)))
-    ... ]
-    [False, True]
+    >>> walks = np.random.default_rng(0).standard_normal((300, 2)).cumsum(axis=0)
+    >>> r, limit = alikeness(walks, np.full(300, ""))
+    >>> bool(r.min() > limit), round(limit, 2)
+    (True, 0.2)
     """
     centered = rankdata(values[np.argsort(groups, kind="stable")], axis=0) - (len(values) + 1) / 2
     products = (centered[1:] * centered[:-1]).sum(axis=0)
@@ -278,7 +274,7 @@ def alikeness(values: NDArray, groups: NDArray) -> tuple[NDArray, float]:
 
 
 def _is_sorted(y: NDArray) -> bool:
-    """Whether rows were sorted by a response, or its classes stand in blocks."""
+    """Whether rows come in the order of a column, or its classes stand in blocks."""
     steps = np.diff(y)
     blocks = np.count_nonzero(steps) < 2 * len(np.unique(y)) <= 2 * FEW_VALUES
     return bool(blocks or np.all(steps >= 0) or np.all(steps <= 0))
@@ -304,8 +300,6 @@ class Analysis:
     stability : Stability or None
     settings : dict
         What was asked for.
-    seconds : float
-        What it took.
     """
 
     table: Table
@@ -316,7 +310,6 @@ class Analysis:
     comparison: Comparison
     stability: Stability | None
     settings: dict[str, Any]
-    seconds: float
 
     @cached_property
     def predictors(self) -> pd.DataFrame:
@@ -338,18 +331,22 @@ class Analysis:
         """Names of the directions."""
         return [f"direction {k + 1}" for k in range(self.n_components)]
 
+    @cached_property
+    def standardized(self) -> NDArray:
+        """Predictors of all rows, labeled first, in ``units``, gaps filled."""
+        X = pd.concat([self.table.X, self.table.X_unlabeled]).to_numpy()
+        return self.units(X, self.table.groups.to_numpy(dtype=str))
+
     def reduced(self) -> pd.DataFrame:
         """Return the reduced predictors of all rows, labeled first, indexed by file and row.
 
         They are (x - mean) / unit times the loadings, see :meth:`loadings`, gaps filled. With
         groups the mean is that of the row's group.
         """
-        X = pd.concat([self.table.X, self.table.X_unlabeled])
-        Z = self.units(X.to_numpy(), self.table.groups.to_numpy(dtype=str))
         coordinates = self.sdr.coordinates_
-        T = (Z - coordinates.shift) / coordinates.unit @ self.sdr.loadings_
-        frame = pd.DataFrame(T, X.index, self.directions)
-        frame.insert(0, "labeled", np.arange(len(X)) < len(self.table.X))
+        T = (self.standardized - coordinates.shift) / coordinates.unit @ self.sdr.loadings_
+        frame = pd.DataFrame(T, self.table.groups.index, self.directions)
+        frame.insert(0, "labeled", np.arange(len(T)) < len(self.table.X))
         return frame
 
     def loadings(self) -> pd.DataFrame:
@@ -361,8 +358,7 @@ class Analysis:
         ``correlation`` is the predictor's correlation with the direction.
         """
         n, L, errors = len(self.table.X), self.sdr.loadings_, self.sdr.loading_errors_
-        Z = self.units(self.table.X.to_numpy(), self.table.groups[:n].to_numpy(dtype=str))
-        T = self.reduced().iloc[:n, 1:].to_numpy()
+        Z, T = self.standardized[:n], self.reduced().iloc[:n, 1:].to_numpy()
         T = (T - T.mean(axis=0)) / np.maximum(T.std(axis=0), np.finfo(float).tiny)
         halves = np.full_like(L, np.nan) if self.stability is None else self.stability.errors
         margin = norm.ppf((1 + LEVEL) / 2) * np.fmax(errors, halves)
@@ -427,9 +423,8 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
         "gaps": ", ".join(f"{name!r} ({k})" for name, k in list(table.gaps.items())[:3]),
     }
     for remark in ("few values", "one value often", "heavy", "collinear", "counter"):
-        names = predictors.index[predictors["remarks"].str.contains(remark)]
-        key = remark.replace(" ", "_")
-        facts[key] = quoted(names)
+        with_it = predictors["remarks"].str.contains(remark)
+        facts[remark.replace(" ", "_")] = quoted(predictors.index[with_it])
     Y = table.Y.to_numpy()
     squares = np.square(Y - Y.mean(axis=0))
     shares = squares.max(axis=0) / squares.sum(axis=0)
@@ -446,14 +441,15 @@ def _data_facts(analysis: Analysis) -> dict[str, Any]:
 def _fit_facts(analysis: Analysis) -> dict[str, Any]:
     r, sdr, test = analysis.n_components, analysis.sdr, analysis.test
     p_values = np.asarray(test.p_values)
-    kept, further = p_values[: test.rank], p_values[test.rank : test.rank + 1]
-    found = f"p-value{'' if len(kept) == 1 else 's up to'} {max(kept, default=1.0):.3f}"
-    found += "".join(f", of one more {value:.3f}" for value in further)
+    found = f"p-value{'s up to' if test.rank > 1 else ''} {p_values[: max(1, test.rank)].max():.3f}"
+    if 0 < test.rank < len(p_values):
+        found += f", of one more {p_values[test.rank]:.3f}"
     relations = {
-        "given": ", as asked for",
+        "given": f", as asked for; the test finds {test.rank} ({found})",
         "test": f", by the sequential test ({found})",
-        "nonlinear": f", by prediction, since the links are nonlinear; the test finds {test.rank}",
-        "prediction": ", by prediction, since the test found none",
+        "nonlinear": ", by prediction, since the links are nonlinear; the test finds "
+        f"{test.rank} ({found})",
+        "prediction": f", by prediction, since the test found none ({found})",
     }
     components = None if sdr.coordinates_.basis is None else sdr.coordinates_.basis.shape[1]
     return {
@@ -475,18 +471,17 @@ def _order_facts(analysis: Analysis) -> dict[str, Any]:
     Both together, and not one of them, spoil tests and intervals.
     """
     table, sdr, n = analysis.table, analysis.sdr, len(analysis.table.X)
-    groups = table.groups.to_numpy(dtype=str)[:n]
-    Z = analysis.units(table.X.to_numpy(), groups)
+    groups, Z = table.groups.to_numpy(dtype=str)[:n], analysis.standardized[:n]
     Y = Units(table.Y.to_numpy(), groups)(table.Y.to_numpy(), groups)
     rest = Y - np.reshape(sdr.link_.predict(sdr.coordinates_.map(Z)), Y.shape)
     of_rest, limit = alikeness(rest, groups)
     of_predictors, least = alikeness(Z, groups)
     left, drifting = int(of_rest.argmax()), int(of_predictors.argmax())
-    in_order = any(_is_sorted(y) for y in table.Y.to_numpy().T)
+    # A table that is sorted by a response may be independent, but not by a predictor as well.
+    by_y, by_x = (any(_is_sorted(c) for c in part.to_numpy().T) for part in (table.Y, table.X))
     return {
-        "rows_alike": bool(
-            of_rest[left] > limit and of_predictors[drifting] > least and not in_order
-        ),
+        "rows_alike": (of_rest[left] > limit and of_predictors[drifting] > least)
+        and (by_x or not by_y),
         "rest_alike": of_rest[left],
         "rest_limit": limit,
         "response_alike": repr(str(table.Y.columns[left])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from .._base import needs_extra
 with needs_extra("report", "the page of a report"):
     import jinja2
     import matplotlib.pyplot as plt
+    from markupsafe import Markup, escape
     from matplotlib.figure import Figure
 
 from ..plotting import METHOD_COLORS, NULL, SIGNAL, plot_summary, use_style
@@ -223,6 +225,7 @@ def page(analysis: Analysis, pictures: Mapping[str, bytes]) -> str:
     )
     environment.filters |= {
         "number": _number,
+        "options": lambda advice: Markup(re.sub(r"--\w+", r"<code>\g<0></code>", escape(advice))),
         "base64": lambda picture: base64.b64encode(picture).decode(),
         # A PNG says its width in bytes 16 to 20; pictures are drawn denser than screens show.
         "width": lambda picture: round(int.from_bytes(picture[16:20]) / DENSITY),
@@ -334,15 +337,9 @@ def _summary(analysis: Analysis) -> dict[str, Any]:
             "mean_distance": stability.distances.mean(),
             "chance_distance": stability.chance,
         }
-    return _plain(out)
+    text = json.dumps(out, default=lambda value: value.tolist())  # arrays and their numbers
+    return json.loads(text, parse_float=_six_digits, parse_constant=lambda _: None)
 
 
-def _plain(value: Any) -> Any:
-    """Return ``value`` with plain numbers of six digits and lists."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return float(f"{float(value):.6g}") if np.isfinite(value) else None
-    return value
+def _six_digits(number: str) -> float:
+    return float(f"{float(number):.6g}")
