@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import difflib
 import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,23 +182,16 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
 
 def _encoding(path: Path, notes: list[str]) -> str:
     """Return UTF-8, or what a file that is not is read as; UnicodeDecodeError if it is no text."""
-    with path.open("rb") as file:
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            while block := file.read(2**20):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError as error:
-            file.seek(0)
-            content = file.read()
-            if b"\0" in content:  # a picture, an archive, a workbook
-                raise
-            try:
+    content = path.read_bytes()
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        with suppress(UnicodeDecodeError):
+            if b"\0" not in content:  # as in a picture, an archive, a workbook
                 content.decode("cp1252")
-            except UnicodeDecodeError:
-                raise error from None
-            notes.append(f"{path.name} is not UTF-8; its text was read as Windows-1252.")
-            return "cp1252"
+                notes.append(f"{path.name} is not UTF-8; its text was read as Windows-1252.")
+                return "cp1252"
+        raise
     return "utf-8-sig"
 
 
@@ -617,7 +610,8 @@ def _names(value: str | Sequence[str] | None, frame: pd.DataFrame, argument: str
             raise ValueError(f"{argument}: {name!r} named more than once.")
         if name not in known:
             lower = {column.lower(): column for column in reversed(known)}
-            close = [c for c in lower if c.startswith(f"{name.lower()} (column ")]  # see _read_text
+            place = f"{name.lower()} (column "  # see _read_text
+            close = [c for c in reversed(lower) if c.startswith(place)]
             close = close or difflib.get_close_matches(name.lower(), lower, n=3)
             hint = f" Did you mean {quoted(lower[c] for c in close)}?" if close else ""
             raise ValueError(

@@ -331,18 +331,22 @@ class Analysis:
         """Names of the directions."""
         return [f"direction {k + 1}" for k in range(self.n_components)]
 
+    @cached_property
+    def standardized(self) -> NDArray:
+        """Predictors of all rows, labeled first, in ``units``, gaps filled."""
+        X = pd.concat([self.table.X, self.table.X_unlabeled]).to_numpy()
+        return self.units(X, self.table.groups.to_numpy(dtype=str))
+
     def reduced(self) -> pd.DataFrame:
         """Return the reduced predictors of all rows, labeled first, indexed by file and row.
 
         They are (x - mean) / unit times the loadings, see :meth:`loadings`, gaps filled. With
         groups the mean is that of the row's group.
         """
-        X = pd.concat([self.table.X, self.table.X_unlabeled])
-        Z = self.units(X.to_numpy(), self.table.groups.to_numpy(dtype=str))
         coordinates = self.sdr.coordinates_
-        T = (Z - coordinates.shift) / coordinates.unit @ self.sdr.loadings_
-        frame = pd.DataFrame(T, X.index, self.directions)
-        frame.insert(0, "labeled", np.arange(len(X)) < len(self.table.X))
+        T = (self.standardized - coordinates.shift) / coordinates.unit @ self.sdr.loadings_
+        frame = pd.DataFrame(T, self.table.groups.index, self.directions)
+        frame.insert(0, "labeled", np.arange(len(T)) < len(self.table.X))
         return frame
 
     def loadings(self) -> pd.DataFrame:
@@ -354,8 +358,7 @@ class Analysis:
         ``correlation`` is the predictor's correlation with the direction.
         """
         n, L, errors = len(self.table.X), self.sdr.loadings_, self.sdr.loading_errors_
-        Z = self.units(self.table.X.to_numpy(), self.table.groups[:n].to_numpy(dtype=str))
-        T = self.reduced().iloc[:n, 1:].to_numpy()
+        Z, T = self.standardized[:n], self.reduced().iloc[:n, 1:].to_numpy()
         T = (T - T.mean(axis=0)) / np.maximum(T.std(axis=0), np.finfo(float).tiny)
         halves = np.full_like(L, np.nan) if self.stability is None else self.stability.errors
         margin = norm.ppf((1 + LEVEL) / 2) * np.fmax(errors, halves)
@@ -468,8 +471,7 @@ def _order_facts(analysis: Analysis) -> dict[str, Any]:
     Both together, and not one of them, spoil tests and intervals.
     """
     table, sdr, n = analysis.table, analysis.sdr, len(analysis.table.X)
-    groups = table.groups.to_numpy(dtype=str)[:n]
-    Z = analysis.units(table.X.to_numpy(), groups)
+    groups, Z = table.groups.to_numpy(dtype=str)[:n], analysis.standardized[:n]
     Y = Units(table.Y.to_numpy(), groups)(table.Y.to_numpy(), groups)
     rest = Y - np.reshape(sdr.link_.predict(sdr.coordinates_.map(Z)), Y.shape)
     of_rest, limit = alikeness(rest, groups)
