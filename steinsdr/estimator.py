@@ -152,8 +152,10 @@ class SteinSDR(DirectionTransformer):
     subspace_error_ : float
         Root mean square of the distance between the estimated and the true subspace, predicted
         from the standard errors.
-    n_rows_, n_components_ : int
-        Number of labeled rows and of directions.
+    n_components_ : int
+        Number of directions.
+    n_rows_ : int
+        Number of labeled rows.
     config_, config_reason_ : str
         Rows from which the score was learned, and why.
     rank_ : RankSelection or None

@@ -26,6 +26,14 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
+def ledger():
+    """The ledger of the committed rows."""
+    from steinsdr.paper.ledger import Ledger
+
+    return Ledger.build(ROOT / "book" / "results", ROOT / "book" / "paper")
+
+
+@pytest.fixture(scope="session")
 def paper_cells(tmp_path_factory):
     """The cells of the paper's tables, with the paper's own means and deviations as ours."""
     from steinsdr.paper.ledger import Ledger

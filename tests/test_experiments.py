@@ -56,7 +56,7 @@ def test_a_cell_does_not_depend_on_its_company(laptop):
     assert {status for _, status in laptop.values()} == {"ok"}
 
 
-@pytest.fixture(params=["processes", pytest.param("dask", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["processes", pytest.param("dask", marks=pytest.mark.slow)])
 def workers(request):
     """Options of a run that let other processes compute."""
     if request.param == "processes":
@@ -114,8 +114,8 @@ def test_damaged_cache_file_is_replaced(tmp_path, fits):
     whole = path.read_bytes()
     assert TOY1.compute([cell], tmp_path)[0].values == first
     assert len(fits) == 1
-    damaged = [whole[:100], b"", *(whole[:k] + b"\xff" + whole[k + 1 :] for k in range(0, 300, 7))]
-    damaged += [whole[:-k] + b"\xff" + whole[len(whole) - k + 1 :] for k in range(1, 90, 7)]
+    places = [*range(0, 300, 30), *range(len(whole) - 90, len(whole), 10)]
+    damaged = [whole[:100], b"", *(whole[:k] + b"\xff" + whole[k + 1 :] for k in places)]
     for scores in (np.zeros((3, 6)), np.full((40, 6), np.nan), np.full((40, 6), "x")):
         buffer = io.BytesIO()
         np.savez(buffer, scores=scores)
@@ -124,7 +124,7 @@ def test_damaged_cache_file_is_replaced(tmp_path, fits):
         path.write_bytes(content)
         row = TOY1.compute([cell], tmp_path)[0]
         assert (row.values, row.status) == (first, "ok")
-    assert len(fits) > 40
+    assert len(fits) > 10
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [whole]
 
 

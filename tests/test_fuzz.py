@@ -193,7 +193,7 @@ from steinsdr import SteinSDR
 from steinsdr.report import analyze, read_table
 from steinsdr.report.write import write_report
 rng = np.random.default_rng(0)
-X = pd.DataFrame(rng.standard_normal((60, 20_000))).add_prefix("gene")
+X = pd.DataFrame(rng.standard_normal((60, 10_000))).add_prefix("gene")
 y = X["gene0"] + 0.1 * rng.standard_normal(60)
 sdr = SteinSDR(1, random_state=0).fit(X, y)
 write_report(analyze(read_table(X.assign(y=y), "y"), bootstrap=0, folds=2), {folder!r})
@@ -203,13 +203,13 @@ print(sdr.components_.shape[1], resource.getrusage(resource.RUSAGE_SELF).ru_maxr
 
 @pytest.mark.slow
 def test_wide_tables_take_little_memory(tmp_path):
-    """No p x p matrix, which would have 3.2 GB, and no picture of all columns."""
+    """No p x p matrix, which would have 0.8 GB, and no picture of all columns."""
     code = [sys.executable, "-c", WIDE.format(folder=str(tmp_path))]
     found = subprocess.run(code, capture_output=True, text=True, check=True, env=HEADLESS)
     columns, kilobytes = map(int, found.stdout.split())
-    assert columns == 20_000
+    assert columns == 10_000
     assert (tmp_path / "index.html").is_file()
-    assert kilobytes < 2e6
+    assert kilobytes < 9e5
 
 
 def test_the_command_line_speaks_before_it_imports_what_is_slow():
@@ -233,8 +233,10 @@ sys.exit(main({arguments}))
 """
 
 
-@pytest.mark.parametrize("arguments", [["status"], ["fit", "my.csv", "--response", "y"]])
-@pytest.mark.parametrize("package", ["numpy", "scipy", "pandas"])
+@pytest.mark.parametrize(
+    ("package", "arguments"),
+    [("numpy", ["status"]), ("pandas", ["fit", "my.csv", "--response", "y"])],
+)
 def test_an_interrupt_during_imports_is_one_line(package, arguments):
     code = INTERRUPTED.format(package=package, arguments=arguments)
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

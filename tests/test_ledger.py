@@ -205,8 +205,9 @@ def test_committed_rows_are_those_of_the_committed_code(experiment, capsys):
     assert manifest.compare(rows) == ({}, {}), hint
 
 
-def test_the_stored_ledger_is_what_the_rows_give_and_its_differences_are_explained(tmp_path):
-    ledger = Ledger.build(RESULTS, PAPER)
+def test_the_stored_ledger_is_what_the_rows_give_and_its_differences_are_explained(
+    ledger, tmp_path
+):
     stored = (RESULTS / "ledger.csv").read_bytes()
     assert ledger.write(tmp_path).read_bytes() == stored, "run: steinsdr ledger"
     shown = ledger.differences(pd.read_csv(RESULTS / "differences.csv"))

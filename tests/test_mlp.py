@@ -241,12 +241,8 @@ def test_side_by_side_is_one_at_a_time_in_any_units():
 
 def test_clipping_matters_where_gradients_are_large():
     T, Y, T_test, Y_test = halves()
-    results = [
-        curve(T, scale * Y, T_test, Y_test, max_norm=bound)
-        for scale, bound in [(30, 1.0), (30, 1e9), (0.01, 1e3), (0.01, 1e9)]
-    ]
-    assert not np.allclose(results[0], results[1], rtol=1e-3)
-    assert_array_equal(results[2], results[3])
+    clipped, free = (curve(T, 30 * Y, T_test, Y_test, max_norm=bound) for bound in (1.0, 1e9))
+    assert not np.allclose(clipped, free, rtol=1e-3)
 
 
 def test_seed_decides_and_nothing_outside_is_touched():

@@ -120,9 +120,8 @@ def test_dask_collections_give_the_result_in_memory(data, collect, variant):
     assert hasattr(blocks, "feature_names_in_") == (collect is as_frames)
 
 
-@pytest.mark.parametrize("collect", [as_arrays, as_frames])
 @pytest.mark.parametrize("config", ["auto", "full", "split"])
-@pytest.mark.parametrize("max_rows", [LEARNED, 5000])
+@pytest.mark.parametrize(("collect", "max_rows"), [(as_arrays, LEARNED), (as_frames, 5000)])
 def test_rows_without_responses_count_as_unlabeled_in_blocks(data, collect, config, max_rows):
     X, Y = np.exp(data[0]), data[1].copy()  # heavy tails: "auto" takes all rows
     Y[50:130] = np.nan  # a block without responses among them

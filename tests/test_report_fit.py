@@ -156,16 +156,3 @@ def test_unlabeled_rows_take_part_when_asked(frame, config):
 def test_wrong_requests(frame, arguments, words):
     with pytest.raises(ValueError, match=words):
         analyze(read_table(frame, "y1,y2"), **arguments)
-
-
-def test_a_wide_table_needs_no_square_of_its_columns(rng):
-    import tracemalloc
-
-    frame = pd.DataFrame(rng.standard_normal((40, 3000)).round(3)).rename(columns=str)
-    frame["y"] = frame["0"] + frame["1"]
-    tracemalloc.start()
-    analysis = analyze(read_table(frame, "y"), bootstrap=10, folds=2)
-    analysis.loadings(), analysis.verdict
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 3000**2 * 8, "one matrix of predictors by predictors"

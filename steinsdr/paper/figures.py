@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -22,32 +24,13 @@ from ..simulation import LAWS
 from .ledger import SCANT, readable, title_of
 from .theory.figures import label_log_axis
 
-FAMILY_COLORS: dict[str, str] = {
-    "Pvalb": "#c44e52",
-    "Sst": "#dd8452",
-    "Vip": "#8172b3",
-    "Sncg": "#5d3a9b",
-    "Lamp5": "#da8bc3",
-    "IT": "#2f8f6f",
-    "PT": "#173f6e",
-    "NP": "#5ad1d8",
-    "CT": "#3f8fd2",
-}
-"""One color per transcriptomic family: interneurons red to violet, the others green to blue."""
+_LOOKS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
-METHOD_STYLES: dict[str, tuple[str, str]] = {
-    "TRE-sup": ("-", "o"),
-    "TRE-full": ("-", "s"),
-    "TRE-split": ("-", "^"),
-    "NN-sup": ("-.", "o"),
-    "NN-full": ("-.", "s"),
-    "NN-split": ("-.", "^"),
-    "SIR": ("--", "D"),
-    "csOPG": ("--", "v"),
-    "KSIR": ("--", "P"),
-    "MLP": ("--", "X"),
-}
-"""Line and marker per method: the line tells the family, the marker which of it."""
+FAMILY_COLORS: dict[str, str] = _LOOKS["families"]
+"""One color per transcriptomic family."""
+
+METHOD_STYLES: dict[str, tuple[str, str]] = {k: tuple(v) for k, v in _LOOKS["methods"].items()}
+"""Line and marker per method."""
 
 # The methods that figures name; the others stay in the background.
 _NAMED = ("TRE-sup", "TRE-full", "NN-split", "SIR")
@@ -298,4 +281,31 @@ def plot_overlays(
     axes[0, 0].set_title("measured")
     axes[0, 1].set_title("predicted")
     fig.colorbar(drawn, ax=axes, location="bottom", shrink=0.7, label="standard deviations")
+    return fig
+
+
+# The default estimator.
+
+
+def plot_gaps(gaps: pd.DataFrame, chance: pd.Series, lines: dict[str, Sequence[str]]) -> Figure:
+    """Draw how much farther than the default the methods are, a panel per distribution.
+
+    ``gaps`` has difference and standard error by method, law and n, ``chance`` the difference of
+    random subspaces by law and n, and ``lines`` the methods of each panel.
+    """
+    colors = METHOD_COLORS | REFERENCE_COLORS | {"limit": "0.35"}
+    fig, axes = plt.subplots(2, 2, figsize=(8.6, 7.4), sharey=True)
+    for ax, (law, names) in zip(axes.flat, lines.items(), strict=True):
+        last, height = chance[law].index[-1], -1.0
+        for name in sorted(names, key=lambda m: gaps["difference"][m, law, last]):
+            part, color = gaps.loc[(name, law)], colors[name]
+            n, end = part.index.astype(str), part["difference"][last]
+            ax.errorbar(n, part["difference"], 2 * part["error"], fmt="o-", color=color)
+            height = max(height + 0.07, end)  # names keep a line of text apart
+            arrow = {"arrowstyle": "-", "relpos": (0, 0.5), "lw": 0.7, "color": color}
+            place: dict[str, Any] = {"va": "center", "color": color, "arrowprops": arrow}
+            ax.annotate(name, (len(n) - 1, end), (len(n) - 0.8, height), **place)
+        ax.plot(n, chance[law], ":", c="0.4")
+        ax.set(title=LAWS[law].label, xlim=(-0.2, 5), ylim=(-0.25, 0.72))
+        ax.set(xlabel="labeled observations", ylabel="difference in distance")
     return fig

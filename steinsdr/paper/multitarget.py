@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.io import arff
 
-from .._base import check_argument, check_choice
+from .._base import check_choice
 from .patchseq import DATA_VARIABLE, file_sha256, imported_pooch
 
 MULTITARGET: dict[str, dict[str, Any]] = tomllib.loads(
@@ -30,62 +30,51 @@ _URL = (
 _FOLDER = "multitarget"
 
 
-def load_multitarget(
-    name: str, folder: str | Path | None = None, *, verify: bool = True
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def load_multitarget(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return predictors (n, p) and responses (n, q) of a set in :data:`MULTITARGET`.
 
     A nominal column becomes an indicator column for each of its values but the first. Missing
-    values stay NaN. Folder, check and errors are those of
-    :func:`steinsdr.paper.patchseq.load_patchseq`, with a folder ``multitarget``.
+    values stay NaN. The file is that of the folder ``multitarget`` in the folder that
+    ``STEINSDR_DATA`` names; without that variable, of the user's cache, downloaded at first use.
+
+    Raises
+    ------
+    OSError
+        If the file is missing in a folder that was named, or can not be downloaded.
+    ValueError
+        If the name is unknown, or the checksum is wrong.
 
     References
     ----------
     G. Tsoumakas, E. Spyromitros-Xioufis, J. Vilcek and I. Vlahavas, "Mulan: a Java library for
     multi-label learning", Journal of Machine Learning Research 12 (2011), 2411-2414.
     """
-    check_argument(verify, "verify", "boolean")
-    check_argument(folder, "folder", str, os.PathLike, None)
     entry = MULTITARGET[check_choice(name, "name", MULTITARGET)]
-    file = f"{name}.arff"
-    given = folder
-    if given is None and os.environ.get(DATA_VARIABLE):
-        given = Path(os.environ[DATA_VARIABLE]) / _FOLDER
-    if given is None:
-        return _read(_fetch(file, entry["sha256"]), entry["targets"])
-    path = Path(given) / file
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"{file} not found in {given}. Put it there from {_URL}, or unset {DATA_VARIABLE} to "
-            "download it."
-        )
-    if verify and (found := file_sha256(path)) != entry["sha256"]:
-        raise ValueError(
-            f"{path} has SHA-256 {found}; expected {entry['sha256']}. It is damaged or another "
-            f"version: replace it by {_URL}{file}, or pass verify=False to read it as it is."
-        )
+    file, expected = f"{name}.arff", entry["sha256"]
+    by_hand = (
+        f"Put {_URL}{file} into a folder named {_FOLDER} and name its parent in the environment "
+        f"variable {DATA_VARIABLE}."
+    )
+    if parent := os.environ.get(DATA_VARIABLE):
+        path = Path(parent) / _FOLDER / file
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} not found. {by_hand}")
+        if (found := file_sha256(path)) != expected:
+            raise ValueError(
+                f"{path} has SHA-256 {found}; expected {expected}. It is damaged or another "
+                f"version. {by_hand}"
+            )
+        return _read(path, entry["targets"])
+    pooch = imported_pooch()
+    cache = Path(pooch.os_cache("steinsdr")) / _FOLDER
+    try:  # pooch itself refuses a wrong checksum, and removes the file
+        path = pooch.retrieve(_URL + file, f"sha256:{expected}", fname=file, path=cache)
+    except OSError as error:  # no network, no such page, no right to write
+        raise ConnectionError(f"Could not download {file} into {cache}. {by_hand}") from error
     return _read(path, entry["targets"])
 
 
-def _fetch(file: str, sha256: str) -> Path:
-    """Return the cached file, downloaded at first use."""
-    pooch = imported_pooch()
-    cache = Path(pooch.os_cache("steinsdr")) / _FOLDER
-    by_hand = (
-        f"Fetch it by hand into a folder named {_FOLDER} and name its parent in the environment "
-        f"variable {DATA_VARIABLE}."
-    )
-    try:
-        return Path(pooch.retrieve(_URL + file, f"sha256:{sha256}", fname=file, path=cache))
-    except OSError as error:  # no network, no such page, no right to write
-        raise ConnectionError(f"Could not download {_URL}{file} into {cache}. {by_hand}") from error
-    except ValueError as error:  # pooch's word for a wrong checksum; it removes the file itself
-        raise ValueError(
-            f"{_URL}{file} does not have the expected SHA-256 {sha256}. Try again. {by_hand}"
-        ) from error
-
-
-def _read(path: Path, targets: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _read(path: str | Path, targets: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     records, meta = arff.loadarff(path)
     table = pd.DataFrame(records)
     X, Y = table.iloc[:, :-targets], table.iloc[:, -targets:]

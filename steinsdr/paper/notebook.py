@@ -21,26 +21,6 @@ import pandas as pd
 
 from .._base import check_choice
 
-# The first code cell of a notebook, if the project has a public address. It installs the package
-# without the lock, so that Colab keeps its own versions; and the clone is not called ``steinsdr``,
-# or it would pass for the package.
-_SETUP = """\
-# Where the package is missing, as on Colab: fetch and install it, then go to its notebooks.
-import importlib.util
-import os
-import subprocess
-import sys
-
-if importlib.util.find_spec("steinsdr") is None:
-    if not os.path.isdir("steinsdr-book"):
-        address = "{address}"
-        subprocess.run(["git", "clone", "--depth", "1", address, "steinsdr-book"], check=True)
-    install = [sys.executable, "-m", "pip", "install", "-q", "./steinsdr-book[paper]"]
-    subprocess.run(install, check=True)
-    importlib.invalidate_caches()
-if os.path.isdir("steinsdr-book/notebooks"):  # also after a restart of the kernel
-    os.chdir("steinsdr-book/notebooks")"""
-
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -91,12 +71,16 @@ def setup_source(folder: Path) -> str | None:
     The address is ``repository: url:`` in the book's ``_config.yml``, beside the folder of
     notebooks. The book's buttons have the same setting.
     """
+    import jinja2
     import yaml
 
     config = folder.parent / "_config.yml"
     settings = yaml.safe_load(config.read_text(encoding="utf-8")) if config.is_file() else {}
     address = (settings.get("repository") or {}).get("url")
-    return _SETUP.format(address=address) if address else None
+    if not address:
+        return None
+    template = Path(__file__).with_name("colab.py.j2").read_text(encoding="utf-8")
+    return jinja2.Template(template).render(address=address)
 
 
 def execute(path: Path) -> None:

@@ -148,7 +148,7 @@ def ledger_entries(ledger: Ledger, notes: pd.DataFrame) -> dict[str, list[dict[s
 
 
 def differences_html(differences: pd.DataFrame) -> str:
-    """Return the cells that differ, of ``Ledger.differences``, as a list by note."""
+    """Return the cells that differ, of ``Ledger.differences``, as HTML: a fold for each note."""
     if differences.empty:
         return "<p>None.</p>"
     groups = differences.groupby(["table", "method", "note"], sort=False)

@@ -1,15 +1,7 @@
 """The real-data chapters: their stored tables, and pictures of single cells.
 
 The chapters must read well where the data can not be had. What their figures need is therefore kept
-as small tables and pictures; ``steinsdr patchseq`` makes them again from the data:
-
-- ``patchseq_genes.csv``: the genes, how often partitions select them, loadings with intervals;
-- ``patchseq_r2.csv``: test R² per property, method and partition;
-- ``patchseq_spectrum.csv``: singular values and what permuted responses give;
-- ``patchseq_rrr.csv``: cross-validated sparse reduced-rank regression by rank and penalty;
-- ``patchseq_leak.csv``: test errors with genes selected on all cells and on training cells;
-- ``patchseq_silent.csv``: partitions in which a selected gene does not vary among labeled cells;
-- ``patchseq_expression.csv``: zeros, skewness and kurtosis of the selected genes.
+as small tables and pictures; ``steinsdr patchseq`` makes them again from the data.
 """
 
 from __future__ import annotations

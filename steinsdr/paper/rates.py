@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,27 +21,28 @@ from scipy.stats import binomtest
 from .._base import check_choice
 from ..scores import DenoisingScore, GaussianScore, TikhonovScore
 from ..simulation import BASE_SEED, stream
-from .experiment import Cell, Experiment, Method, Row, read_methods
+from .experiment import Cell, Experiment, Row, read_methods
 from .ledger import load_rows
 from .theory import lemma1, score_errors, theorem1, theorem2, theorem3
 
 Values = tuple[float, float]  # what is measured, and the score's error
+Settings = Mapping[str, Any]
 
 STUDIES = read_methods("studies.toml")
 """All studies by name."""
 
 
 def _measure(experiment: Experiment, cells: Sequence[Cell], folder: Any = None) -> list[Row]:
-    """Measure cells of one family, size and repetition, which share data and fits.
+    """Measure cells of one family, size and repetition.
 
     None of them has a reason to fail, so that an exception is a defect and ends the run.
     """
-    studies = [experiment.methods[name] for name, _, _ in cells]
-    _, size, rep = cells[0]
-    start = time.perf_counter()
-    results = list(experiment.families[studies[0].family](studies, size, BASE_SEED + rep))
-    seconds = (time.perf_counter() - start) / len(cells)
-    return [Row(cell, values, "ok", seconds) for cell, values in zip(cells, results, strict=True)]
+    rows = []
+    for name, size, rep in cells:
+        study, start = experiment.methods[name], time.perf_counter()
+        values = experiment.families[study.family](study.settings, size, BASE_SEED + rep)
+        rows.append(Row((name, size, rep), values, "ok", time.perf_counter() - start))
+    return rows
 
 
 def _one(frame: pd.DataFrame, value: str, score_error: str | None = None) -> Values:
@@ -49,89 +51,76 @@ def _one(frame: pd.DataFrame, value: str, score_error: str | None = None) -> Val
     return float(row[value]), 0.0 if score_error is None else float(row[score_error])
 
 
-def _identity(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
+def _identity(settings: Settings, size: int, seed: int) -> Values:
     smooth = [name for name, link in lemma1.LINKS.items() if link.smooth]
-    for study in studies:
-        law = study.settings["law"]
-        gaps = lemma1.gap_by_size([law], smooth, [size], n_reps=1, seed=seed)
-        yield float(gaps.gap.mean()), 0.0
+    gaps = lemma1.gap_by_size([settings["law"]], smooth, [size], n_reps=1, seed=seed)
+    return float(gaps.gap.mean()), 0.0
 
 
-def _score_kernel(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
-    for study in studies:
-        # Beyond ten thousand points the kernel draws its centers: the seed makes it a function.
-        score = TikhonovScore(study.settings["lam"], tol=1e-3, random_state=seed)
-        yield _score_error(study, score, size, seed)
+def _score_kernel(settings: Settings, size: int, seed: int) -> Values:
+    # Beyond ten thousand points the kernel draws its centers: the seed makes it a function.
+    score = TikhonovScore(settings["lam"], tol=1e-3, random_state=seed)
+    return _score_error(settings, score, size, seed)
 
 
-def _score_network(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
-    for study in studies:
-        yield _score_error(study, DenoisingScore(random_state=seed), size, seed)
+def _score_network(settings: Settings, size: int, seed: int) -> Values:
+    return _score_error(settings, DenoisingScore(random_state=seed), size, seed)
 
 
-def _score_error(study: Method, score: Any, size: int, seed: int) -> Values:
-    law, p = study.settings["law"], study.settings["p"]
+def _score_error(settings: Settings, score: Any, size: int, seed: int) -> Values:
+    law, p = settings["law"], settings["p"]
     errors = score_errors.size_errors(score, law, p, [size], n_reps=1, seed=seed)
     return _one(errors, "fresh", "own")
 
 
-def _split(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
-    for study in studies:
-        varied = {"n_labeled": 400, study.settings["vary"]: size}
-        n_labeled = varied.pop("n_labeled")
-        errors = theorem1.split_errors([n_labeled], n_reps=1, seed=seed, **varied)
-        yield _one(errors, "error", "epsilon")
+def _split(settings: Settings, size: int, seed: int) -> Values:
+    varied = {"n_labeled": 400, settings["vary"]: size}
+    errors = theorem1.split_errors([varied.pop("n_labeled")], n_reps=1, seed=seed, **varied)
+    return _one(errors, "error", "epsilon")
 
 
-def _floor_normal(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
-    for study in studies:
-        yield _floor(study, GaussianScore(), size, seed)
+def _floor_normal(settings: Settings, size: int, seed: int) -> Values:
+    return _floor(settings, GaussianScore(), size, seed)
 
 
-def _floor_kernel(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
-    for study in studies:
-        yield _floor(study, TikhonovScore(1e-3, tol=1e-3, random_state=seed), size, seed)
+def _floor_kernel(settings: Settings, size: int, seed: int) -> Values:
+    return _floor(settings, TikhonovScore(1e-3, tol=1e-3, random_state=seed), size, seed)
 
 
-def _floor(study: Method, score: Any, size: int, seed: int) -> Values:
-    n_labeled, p = study.settings["n_labeled"], study.settings["p"]
+def _floor(settings: Settings, score: Any, size: int, seed: int) -> Values:
+    n_labeled, p = settings["n_labeled"], settings["p"]
     errors = theorem1.split_errors(
         [n_labeled], p=p, n_unlabeled=size, score=score, n_reps=1, seed=seed
     )
     return _one(errors, "error", "epsilon")
 
 
-def _coupled(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
+def _coupled(settings: Settings, size: int, seed: int) -> Values:
+    errors = _coupled_errors(settings["law"], settings["lam_beta"], size, seed)
+    return _one(errors[errors.beta == settings["beta"]], "error", "score_error")
+
+
+@lru_cache(maxsize=8)
+def _coupled_errors(law: str, lam_beta: float | None, size: int, seed: int) -> pd.DataFrame:
     # One path of fits serves every beta with the same law and rule for lambda. It stops when the
     # last of them has converged, so all are asked for, wanted or not: same key, same number.
-    found: dict[Any, pd.DataFrame] = {}
-    family = [s.settings for s in STUDIES.values() if s.family == "coupled"]
-    for study in studies:
-        law, lam_beta = rule = study.settings["law"], study.settings["lam_beta"]
-        if rule not in found:
-            betas = [s["beta"] for s in family if (s["law"], s["lam_beta"]) == rule]
-            found[rule] = theorem2.coupled_errors(
-                betas, [size], law=law, lam_beta=lam_beta, n_reps=1, seed=seed
-            )
-        errors = found[rule]
-        yield _one(errors[errors.beta == study.settings["beta"]], "error", "score_error")
+    family = [study.settings for study in STUDIES.values() if study.family == "coupled"]
+    betas = [s["beta"] for s in family if (s["law"], s["lam_beta"]) == (law, lam_beta)]
+    return theorem2.coupled_errors(betas, [size], law=law, lam_beta=lam_beta, n_reps=1, seed=seed)
 
 
-def _distance(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
-    for _ in studies:
-        yield _one(theorem3.rank_recovery([size], [0.5], n_reps=1, seed=seed), "distance")
+def _distance(settings: Settings, size: int, seed: int) -> Values:
+    return _one(theorem3.rank_recovery([size], [0.5], n_reps=1, seed=seed), "distance")
 
 
-def _threshold(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
-    factors = [study.settings["factor"] for study in studies]
-    ranks = theorem3.rank_recovery([size], factors, n_reps=1, seed=seed)
-    yield from ((float(correct), 0.0) for correct in ranks.correct)
+def _threshold(settings: Settings, size: int, seed: int) -> Values:
+    factor = settings["factor"]
+    return _one(theorem3.rank_recovery([size], [factor], n_reps=1, seed=seed), "correct")
 
 
-def _permutation(studies: list[Method], size: int, seed: int) -> Iterable[Values]:
-    signals = [study.settings["signal"] for study in studies]
-    ranks = theorem3.rank_frequencies(signals, n=size, n_reps=1, seed=seed)
-    yield from ((float(over), 0.0) for over in ranks.over)
+def _permutation(settings: Settings, size: int, seed: int) -> Values:
+    signal = settings["signal"]
+    return _one(theorem3.rank_frequencies([signal], n=size, n_reps=1, seed=seed), "over")
 
 
 def _group(experiment: Experiment, cell: Cell) -> tuple[int, str, int]:

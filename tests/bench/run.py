@@ -7,11 +7,9 @@ Times depend on the machine, so what is reported are ratios of times measured in
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
-import sys
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -22,26 +20,6 @@ from steinsdr import SteinRegressor
 from steinsdr.paper.designs import SIMULATED, Sample
 from steinsdr.scores import TikhonovScore
 from steinsdr.simulation import simulate
-
-FIT = """
-import json, re, sys, time
-import numpy as np
-from steinsdr.scores import TikhonovScore
-
-def peak():  # Linux; ru_maxrss would inherit the parent's peak
-    with open("/proc/self/status") as status:
-        return 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", status.read()).group(1))
-
-n, p, dtype, centers, limit = json.loads(sys.argv[1])
-X = np.random.default_rng(0).standard_normal((n, p))
-TikhonovScore(dtype=dtype).fit(X[:50])
-before, begin = peak(), time.perf_counter()
-score = TikhonovScore(dtype=dtype, n_centers=centers, memory_limit=limit).fit(X)
-seconds = time.perf_counter() - begin
-error = float(np.linalg.norm(score.train_scores_ - X) / np.linalg.norm(X))
-found = dict(seconds=seconds, n_iter=score.n_iter_, error=error)
-print(json.dumps(found | dict(memory=peak() - before, peak=peak())))
-"""
 
 
 def best_time(work: Callable[[], object], repeats: int = 3) -> float:
@@ -66,15 +44,13 @@ def kernel_products(n: int, p: int, iterations: int, dtype: str) -> float:
     return (outer + inner) + iterations * (outer + 2 * inner)
 
 
-def fit_in_process(n: int, p: int, dtype: str, centers: int | None, limit: float) -> dict:
-    """Fit normal rows in a new process: seconds, steps, relative error and memory in bytes.
-
-    ``peak`` is the largest resident size, ``memory`` its growth after imports and data.
-    """
-    arguments = json.dumps([n, p, dtype, centers, limit])
-    command = [sys.executable, "-c", FIT, arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+def peak_memory(work: Callable[[], object]) -> int:
+    """Return the largest number of bytes that Python and NumPy held during the work."""
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
 
 
 def row(name: str, value: str, note: str = "") -> None:
@@ -93,9 +69,9 @@ def bench_tikhonov() -> None:
             note = f"{seconds:.3f} s, {score.n_iter_} iterations"
             note += "; at most 2.5 wanted" if n == 4000 else ""
             row(f"n = {n}, {dtype}: time / bare products", f"{seconds / bare:.2f}", note)
-    out = fit_in_process(4000, 100, "float32", None, 2e9)
-    memory = f"{out['memory'] / (12 * 4000**2):.2f}"
-    row("n = 4000, float32: peak memory / (12 n^2 bytes)", memory, "at most 1.2 wanted")
+    memory = peak_memory(partial(TikhonovScore(dtype="float32", n_centers=None).fit, X))
+    ratio = f"{memory / (12 * 4000**2):.2f}"
+    row("n = 4000, float32: peak memory / (12 n^2 bytes)", ratio, "at most 1.2 wanted")
     one = best_time(partial(TikhonovScore(1e-5).fit, X[:500]), 5)
     lams = np.geomspace(1e-5, 1e-1, 20)
     path = best_time(partial(TikhonovScore().path, X[:500], lams), 5)
@@ -105,13 +81,17 @@ def bench_tikhonov() -> None:
 def bench_large() -> None:
     """n = 20,000: exact in tiles, and Nyström, both within 4 GB."""
     print("n = 20,000, p = 100")
+    X = np.random.default_rng(0).standard_normal((20_000, 100))
     for label, dtype, centers in (
         ("exact, tiled, float32", "float32", None),
         ("Nyström, 1000 centers, float64", "float64", 1000),
     ):
-        out = fit_in_process(20_000, 100, dtype, centers, 1e9)
-        note = f"{out['seconds']:.0f} s, {out['n_iter']} it., relative error {out['error']:.3f}"
-        row(f"{label}: peak memory in GB", f"{out['peak'] / 1e9:.2f}", note + "; 4 allowed")
+        score = TikhonovScore(dtype=dtype, n_centers=centers, memory_limit=1e9)
+        start = time.perf_counter()
+        memory = peak_memory(partial(score.fit, X))
+        error = np.linalg.norm(score.train_scores_ - X) / np.linalg.norm(X)
+        note = f"{time.perf_counter() - start:.0f} s, {score.n_iter_} it., relative error "
+        row(f"{label}: peak memory in GB", f"{memory / 1e9:.2f}", f"{note}{error:.3f}; 4 allowed")
 
 
 def bench_step() -> None:

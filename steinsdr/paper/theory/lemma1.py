@@ -259,22 +259,20 @@ def linearity_distances(
     return pd.DataFrame(rows, columns=["law", "method", "n", "rep", "distance"])
 
 
-def mean_gradients(cov: NDArray, q: int = 10) -> NDArray:
-    r"""Return :math:`M_1` with columns :math:`E\{\nabla f_j(t)\}`, t normal (0, C), shape (r, q).
+def gaussian_moment(B: NDArray, q: int = 10) -> NDArray:
+    r"""Return M with columns :math:`B\,E\{\nabla f_j(B^\top x)\}` for standard normal x, (p, q).
 
-    Links are those of Section 4.1, and C (r, r) is the covariance of the indices
-    :math:`B^\top x`. By Stein's lemma :math:`E\{\nabla f(t)\} = C^{-1} E\{t f(t)^\top\}`, here by
-    Gauss-Hermite quadrature with 24 nodes in each of r directions.
+    Links are those of Section 4.1. The indices :math:`t = B^\top x` have covariance
+    :math:`C = B^\top B`, and by Stein's lemma
+    :math:`E\{\nabla f(t)\} = C^{-1} E\{t f(t)^\top\}`, here by Gauss-Hermite quadrature with 24
+    nodes in each direction.
     """
-    r = len(cov)
+    cov, r = B.T @ B, B.shape[1]
     nodes, weights = np.polynomial.hermite_e.hermegauss(24)
     weights = weights / weights.sum()
-    z = np.stack(np.meshgrid(*[nodes] * r, indexing="ij"), axis=-1).reshape(-1, r)
-    w = np.stack(np.meshgrid(*[weights] * r, indexing="ij"), axis=-1).reshape(-1, r).prod(axis=1)
+    z, w = (
+        np.stack(np.meshgrid(*[values] * r, indexing="ij"), axis=-1).reshape(-1, r)
+        for values in (nodes, weights)
+    )
     t = z @ np.linalg.cholesky(cov).T
-    return np.linalg.solve(cov, (t * w[:, None]).T @ links(t, q))
-
-
-def gaussian_moment(B: NDArray, q: int = 10) -> NDArray:
-    r"""Return :math:`M = B M_1` (p, q) for standard normal x and a basis B (p, r)."""
-    return B @ mean_gradients(B.T @ B, q)
+    return B @ np.linalg.solve(cov, (t * w.prod(axis=1)[:, None]).T @ links(t, q))

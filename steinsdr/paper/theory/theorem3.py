@@ -15,8 +15,7 @@ from scipy.optimize import minimize
 from ...baselines import SIR, DominanceRank
 from ...moments import cross_moment
 from ...rank import AdaptiveRank, HardThreshold
-from ...scores import GaussianScore
-from ...simulation import Simulation, simulate, stream
+from ...simulation import simulate, stream
 from ...subspace import procrustes_distance
 from .lemma1 import gaussian_moment, random_basis
 
@@ -94,15 +93,6 @@ def corollary_search(p: int, q: int, r: int, n_starts: int, rng: np.random.Gener
     return pd.Series(best)
 
 
-def _moment(data: Simulation, score: Any) -> NDArray:
-    """Return M hat with the true score (None), or one trained on the unlabeled rows, if any."""
-    if score is None:
-        p = data.X.shape[1]
-        return cross_moment(GaussianScore(np.zeros(p), np.eye(p)).evaluate(data.X), data.Y)
-    rows = data.X_unlabeled if len(data.X_unlabeled) else data.X
-    return cross_moment(score.fit(rows).evaluate(data.X), data.Y)
-
-
 def rank_recovery(
     sizes: list[int],
     factors: list[float],
@@ -123,7 +113,10 @@ def rank_recovery(
     rows = []
     for n, rep in product(sizes, range(n_reps)):
         data = simulate("isotropic", n, p=p, n_unlabeled=n_unlabeled, seed=seed + rep)
-        M_hat, M = _moment(data, score), gaussian_moment(data.B)
+        rows_of_score = data.X_unlabeled if n_unlabeled else data.X
+        # The true score of standard normal x is x.
+        scores = data.X if score is None else score.fit(rows_of_score).evaluate(data.X)
+        M_hat, M = cross_moment(scores, data.Y), gaussian_moment(data.B)
         sigma = float(np.linalg.svd(M, compute_uv=False)[2])
         distance, relative, constant = _ratio(M, M_hat, 3)
         for factor in factors:
