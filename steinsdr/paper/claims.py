@@ -1,12 +1,10 @@
 """Every statement of the paper with four answers, their basis and the evidence.
 
-Is what is printed true? Is its proof valid? Do the paper's designs meet its assumptions? Is the
-procedure calibrated? ``claims.toml`` has the labeled statements. Answers by proof or counterexample
-stand there, with links; :mod:`steinsdr.paper.judges` measures the others and checks these.
-
-``sentences.toml`` has what Sections 4 and 5 say of their tables. Such a sentence compares methods.
-A count over the cells of the table judges it, once in the paper's printed means and once in ours:
-the first count shows whether the sentence describes even its own table.
+``claims.toml`` has the labeled statements. Answers by proof or counterexample stand there, with
+links; :mod:`steinsdr.paper.judges` measures the others and checks these. ``sentences.toml`` has
+what Sections 4 and 5 say of their tables. A count over the cells of the table judges such a
+sentence, once in the paper's printed means and once in ours: the first count shows whether it
+describes even its own table.
 """
 
 from __future__ import annotations

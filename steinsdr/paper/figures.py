@@ -210,13 +210,12 @@ def plot_bibiplot(
     families: Sequence[str],
     components: tuple[int, int],
 ) -> Figure:
-    r"""Draw the two-panel biplot of Kobak et al. (2021): the same cells seen from both sides.
+    """Draw the two-panel biplot of Kobak et al. (2021): the same cells seen from both sides.
 
     Each panel shows the cells in two latent dimensions, standardized, and variables as lines: the
-    ends are their correlations with the two dimensions, in a circle of radius one. The 15 genes
-    with the longest lines and all properties are named. ``genes`` (n, p) and ``ephys`` (n, q) have
-    a row per cell, ``latent`` has the variables (n, r) from the genes, :math:`\hat B^\top x`, and
-    those of the properties, of which ``components``, counted from 1, are drawn.
+    ends are their correlations with the two dimensions, in a circle of radius one. ``genes`` (n, p)
+    and ``ephys`` (n, q) have a row per cell, ``latent`` has their latent variables (n, r), of which
+    ``components``, counted from 1, are drawn.
     """
     figure, axes = plt.subplots(2, 1, figsize=(6, 10))
     titles = ("Gene expression", "Electrophysiology")

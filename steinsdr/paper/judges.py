@@ -1,12 +1,9 @@
 """What is measured of every labeled statement of the paper, and what follows from the numbers.
 
 ``JUDGES`` holds a measurement and a rule by the labels of ``claims.toml``. The measurement returns
-facts, which fill the sentences of that file. The rule turns facts into an answer. Where the file
-names the question that is ``measured``, this is the answer. Where a proof or a counterexample
-decides, the file has the answer with a link, and the rule says whether the numbers bear it out.
-
-Samples are smaller than in the cells of the notebooks that the claims name, so that all of them
-together take about a minute; what needs larger samples comes from stored rows.
+facts, which fill the sentences of that file. The rule turns facts into the answer to the question
+that is ``measured`` or, where a proof or a counterexample answers, into whether the numbers bear it
+out. Samples are small, so that all takes about a minute; larger ones come from stored rows.
 """
 
 from __future__ import annotations

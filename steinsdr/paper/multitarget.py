@@ -36,13 +36,8 @@ def load_multitarget(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     A nominal column becomes an indicator column for each of its values but the first. Missing
     values stay NaN. The file is that of the folder ``multitarget`` in the folder that
     ``STEINSDR_DATA`` names; without that variable, of the user's cache, downloaded at first use.
-
-    Raises
-    ------
-    OSError
-        If the file is missing in a folder that was named, or can not be downloaded.
-    ValueError
-        If the name is unknown, or the checksum is wrong.
+    OSError if it is missing or can not be downloaded; ValueError if the name is unknown or the
+    checksum is wrong.
 
     References
     ----------

@@ -1,8 +1,4 @@
-r"""Tables and figures of the book's pages: ledger, claims, readings of the network.
-
-Tables come as HTML or as frames that a page shows. Formulas in statements stand between ``\(`` and
-``\)`` and are set by the page.
-"""
+"""Tables and figures of the book's pages: ledger, claims, readings of the network."""
 
 from __future__ import annotations
 
@@ -296,19 +292,16 @@ def plot_readings(readings: pd.DataFrame, laws: Sequence[str]) -> Figure:
     size = (9.5, 0.8 + 2.6 * len(laws))
     fig, axes = plt.subplots(len(laws), 3, figsize=size, sharex=True, sharey=True, squeeze=False)
     cells = product(laws, readings["method"].unique())
+    ring: dict[str, Any] = {"s": 36, "facecolor": "white", "edgecolor": "black", "zorder": 3}
     for ax, (law, method) in zip(axes.flat, cells, strict=True):
         part = readings[(readings["law"] == law) & (readings["method"] == method)]
-        for reading, style in zip(READINGS, ("-", "--", ":"), strict=True):
-            line = part[part["reading"] == reading].sort_values("n")
-            ax.plot(line["n"], line["mean"], style, marker=".", label=reading)  # a lone point shows
+        lines = part.pivot(index="n", columns="reading", values="mean").reindex(columns=READINGS)
+        lines.plot(ax=ax, style=[".-", ".--", ".:"], legend=False)  # a lone point shows
         paper = part.drop_duplicates("n")
-        ring: dict[str, Any] = {"s": 36, "facecolor": "white", "edgecolor": "black", "zorder": 3}
         ax.scatter(paper["n"], paper["paper_mean"], label="the paper", **ring)
         ax.set(title=f"{method}, {LAWS[law].label}", xticks=sorted(set(readings["n"])))
-    for ax in axes[:, 0]:
-        ax.set(ylabel="Procrustes distance")
-    for ax in axes[-1]:
-        ax.set(xlabel="labeled observations")
+        ax.set(xlabel="labeled observations", ylabel="Procrustes distance")
+        ax.label_outer()
     handles, names = axes[0, 0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
     return fig

@@ -87,16 +87,9 @@ def load_patchseq(folder: str | Path | None = None, *, verify: bool = True) -> P
 
     Without ``folder`` the three files are read from ``m1_patchseq`` in the folder that
     ``STEINSDR_DATA`` names; without that variable, from the user's cache, filled by a download of
-    4 MB at first use. ``verify=False`` admits other data in the same format.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a folder was named and a file is missing there.
-    ConnectionError
-        If the files can not be downloaded.
-    ValueError
-        If a checksum is wrong, or the three files do not describe the same cells.
+    4 MB at first use. ``verify=False`` admits other data in the same format. OSError if a file is
+    missing in a folder that was named, or can not be downloaded; ValueError if a checksum is wrong,
+    or the three files do not describe the same cells.
 
     References
     ----------
@@ -310,23 +303,15 @@ def table3_split(
     genes: Sequence[str] | None = None,
     n_genes: int = N_GENES,
 ) -> Split:
-    r"""Split the Patch-seq data as repetition ``rep`` of the paper's Table 3.
+    """Split the Patch-seq data as repetition ``rep`` of the paper's Table 3.
 
-    Parameters
-    ----------
-    rep, train_ratio, gamma
-        Repetition, from 0, and the shares of :func:`random_partition`.
-    selection : {"all", "labeled"}, default="all"
-        Cells that select the genes: all of them, as the paper words it; or
-        :math:`\mathcal T_\ell \cup \mathcal T_f`, the honest choice.
-    scaling : {"all", "train"}, default="all"
-        Cells that standardize: all, as the paper words it; or all but the test cells for the
-        genes and :math:`\mathcal T_\ell \cup \mathcal T_f` for the properties.
-    shares : {"filled", "literal"}, default="filled"
-        At a train ratio of 0.6 the shares add up to 0.8. "filled" uses all cells, which agrees with
-        the paper's numbers. "literal" leaves a fifth of them unused, which agrees with its words.
-    genes : sequence of str, optional
-        Genes to use, without selection.
+    The other arguments are readings of the paper, its own by default, and genes to use without
+    selection. ``selection``: all cells select the genes, as the paper words it, or the "labeled"
+    and fitting ones, the honest choice. ``scaling``: all cells standardize, or "train", all but the
+    test cells for the genes and the labeled and fitting ones for the properties. ``shares``: at a
+    train ratio of 0.6 the shares of :func:`random_partition` add up to 0.8. "filled" uses all
+    cells, which agrees with the paper's numbers; "literal" leaves a fifth of them unused, which
+    agrees with its words.
     """
     check_choice(selection, "selection", ("all", "labeled"))
     check_choice(scaling, "scaling", ("all", "train"))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from statsmodels.stats.proportion import proportion_confint
 
 from .._base import check_choice
 from ..scores import DenoisingScore, GaussianScore, TikhonovScore
@@ -262,10 +262,9 @@ def shares_table(frame: pd.DataFrame) -> pd.DataFrame:
     """
     if not frame["value"].isin([0.0, 1.0]).all():
         raise ValueError("shares need values 0 and 1; these rows hold others.")
-    records = []
-    for (study, size), rows in frame.groupby(["study", "size"], sort=False):
-        count = len(rows)
-        ends = binomtest(int(rows["value"].sum()), count).proportion_ci(method="wilson")
-        records.append((study, size, rows["value"].mean(), ends.low, ends.high, count))
-    columns = ["study", "size", "share", "low", "high", "repetitions"]
-    return pd.DataFrame(records, columns=columns)
+    groups = frame.groupby(["study", "size"], sort=False)["value"]
+    table = groups.agg(share="mean", repetitions="size", ones="sum").reset_index()
+    ends = proportion_confint(table.pop("ones"), table["repetitions"], method="wilson")
+    table.insert(3, "low", ends[0])
+    table.insert(4, "high", ends[1])
+    return table
