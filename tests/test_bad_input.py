@@ -357,7 +357,7 @@ CALLS = [
     (simulate, {"version": "section41", "noise": 1.0}),
     (links, {"indices": X, "q": 4, "version": "section41"}),
     (chance_distance, {"p": 3, "r": 2, "rng": GENERATOR, "n_draws": 2}),
-    (load_multitarget, {"name": "slump", "folder": "here", "verify": True}),
+    (load_multitarget, {"name": "slump"}),
     (load_patchseq, {"folder": "here", "verify": True}),
     (read_table, {"data": FRAME, "responses": "y", "predictors": None, "drop": None}),
     (read_table, {"data": FRAME, "responses": "y", "group": None, "unlabeled": None}),

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from steinsdr.paper import benchmark
+from steinsdr.paper import benchmark, multitarget
 from steinsdr.paper.benchmark import BENCHMARK
+from steinsdr.paper.benchmark_chapter import live_slice
 from steinsdr.paper.designs import DESIGNS, SIMULATED, draw
+from steinsdr.paper.ledger import load_rows
 from steinsdr.paper.multitarget import MULTITARGET, load_multitarget
 from steinsdr.paper.store import Store
 
@@ -26,8 +28,8 @@ green, 2.5, 5, 6
 
 
 def test_nominal_columns_become_indicators_and_missing_values_stay(tmp_path):
-    (tmp_path / "enb.arff").write_text(ARFF)  # two responses
-    X, Y = load_multitarget("enb", tmp_path, verify=False)
+    (tmp_path / "enb.arff").write_text(ARFF)
+    X, Y = multitarget._read(tmp_path / "enb.arff", 2)
     # Of three colours in the order of the alphabet the first, blue, is where both are zero.
     expected = [[1.5, 0, 1], [np.nan, 0, 0], [2.5, 1, 0]]
     np.testing.assert_array_equal(X.to_numpy(), expected)
@@ -42,10 +44,12 @@ def test_nominal_columns_become_indicators_and_missing_values_stay(tmp_path):
         ("enb", ValueError, "SHA-256 .* expected 8277d909"),
     ],
 )
-def test_wrong_names_and_files_are_told(name, kind, message, tmp_path):
-    (tmp_path / "enb.arff").write_text(ARFF)
+def test_wrong_names_and_files_are_told(name, kind, message, tmp_path, monkeypatch):
+    monkeypatch.setenv("STEINSDR_DATA", str(tmp_path))
+    (tmp_path / "multitarget").mkdir()
+    (tmp_path / "multitarget" / "enb.arff").write_text(ARFF)
     with pytest.raises(kind, match=message):
-        load_multitarget(name, tmp_path)
+        load_multitarget(name)
 
 
 @pytest.mark.skipif(
@@ -95,6 +99,25 @@ def test_test_rows_teach_nothing_and_the_error_has_no_unit(small, monkeypatch):
     monkeypatch.setattr(benchmark, "_data", lambda name: (X, noise))
     cells = [BENCHMARK.cell(data="enb", method="kernel-ridge", rep=rep) for rep in range(5)]
     assert np.mean([row.values for row in BENCHMARK.compute(cells)]) > 0.95
+
+
+def test_the_chapter_falls_back_on_stored_rows(small, monkeypatch):
+    rows = load_rows(BENCHMARK, ROOT / "book" / "results")
+    cells = BENCHMARK.cells(only={"data": ["enb"], "method": ["ridge", "PLS"], "rep": ["0-1"]})
+    live, notice = live_slice(cells, rows)
+    assert "computed now" in notice
+
+    def gone(name):
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(benchmark, "_data", gone)
+    stored, notice = live_slice(cells, rows)
+    assert "THE DATA ARE NOT HERE" in notice
+    assert "no network" in notice
+    keys = ["data", "method", "rep"]
+    assert sorted(map(tuple, stored[keys].to_numpy())) == sorted(cells)
+    assert list(stored.columns) == list(live.columns)
+    assert len(stored.merge(rows, on=[*keys, "error"])) == len(cells)
 
 
 # Simulated designs.

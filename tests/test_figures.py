@@ -97,6 +97,21 @@ def test_bibiplot_shows_cells_and_names(rng):
     np.testing.assert_array_equal(fig.axes[1].collections[0].get_array(), 2 * ephys["b"])
 
 
+def test_gaps_from_the_default_stand_beside_chance():
+    laws, sizes = ["isotropic", "ar1", "lognormal", "exp_ar1"], [50, 500]
+    index = pd.MultiIndex.from_product(
+        [["SIR", "ridge"], laws, sizes], names=["method", "law", "n"]
+    )
+    gaps = pd.DataFrame({"difference": np.arange(16) / 40, "error": 0.01}, index).sort_index()
+    chance = pd.Series(0.6, pd.MultiIndex.from_product([laws, sizes], names=["law", "n"]))
+    lines = {law: ["SIR", "ridge"] for law in laws[:3]} | {"exp_ar1": ["ridge"]}
+    fig = figures.plot_gaps(gaps, chance, lines)
+    assert [len(ax.containers) for ax in fig.axes] == [2, 2, 2, 1]
+    np.testing.assert_allclose(fig.axes[3].lines[0].get_ydata(orig=False), [14 / 40, 15 / 40])
+    assert [text.get_text() for text in fig.axes[0].texts] == ["SIR", "ridge"], "from below"
+    np.testing.assert_array_equal(fig.axes[0].lines[-1].get_ydata(orig=False), [0.6, 0.6])
+
+
 # The package's own.
 
 

@@ -79,13 +79,12 @@ def test_folded_table_escapes_and_names(cells):
 def test_differences_share_their_note(cells):
     differing = cells[cells["verdict"] == "differs"]
     twice = pd.concat([differing, differing.assign(cell="other")]).assign(note="")
-    twice.loc[twice["table"] == "table9", "note"] = "x < y"
+    twice.loc[twice["table"] == "table9", "note"] = "x < y. Rest"
     page = soup(pages.differences_html(twice))
-    assert [term.get_text() for term in page.select("dt")] == ["Table 2, SIR", "Table 9, MLP"]
+    titles = [summary.get_text() for summary in page.select("summary")]
     assert len(page.select("li")) == len(twice)
-    texts = [entry.get_text() for entry in page.select("dd")]
-    assert texts[0].startswith("The cause is not known")
-    assert texts[1].startswith("x < y")
+    assert titles == ["Table 2, SIR (2). The cause is not known.", "Table 9, MLP (2). x < y."]
+    assert page.select("details")[1].p.get_text() == "Rest."
     assert pages.differences_html(twice.head(0)) == "<p>None.</p>"
 
 
@@ -191,7 +190,7 @@ def test_choices_of_the_errata_are_its_parts():
     heads = re.findall(r"^## (.*)$", text, flags=re.M)
     parts = [head.lower().replace(" ", "-") for head in heads]
     assert [option["value"] for option in choices.select("option")] == ["", *parts]
-    entries = re.findall(r"{dropdown} .*\n:class-container: erratum\n:name: (\S+)\n", text)
+    entries = re.findall(r"{dropdown} .*\n:class-container: fold\n:name: (\S+)\n", text)
     assert len({*entries}) == text.count("{dropdown}") > 50
 
 

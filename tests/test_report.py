@@ -130,7 +130,8 @@ def test_verdict_follows_the_data(frame, rng, noise, level, found):
         (1, "test", "by the sequential test (p-value 0.005, of one more 0.020)"),
         (2, "test", "by the sequential test (p-values up to 0.020, of one more 0.300)"),
         (3, "test", "by the sequential test (p-values up to 0.300)"),
-        (1, "nonlinear", "since the links are nonlinear; the test finds 1."),
+        (1, "nonlinear", "the links are nonlinear; the test finds 1 (p-value 0.005, of one more"),
+        (0, "prediction", "by prediction, since the test found none (p-value 0.005)."),
     ],
 )
 def test_the_number_of_directions_has_p_values(usable, rank, number, said):
@@ -203,12 +204,21 @@ def test_rows_of_a_series_are_said_and_a_shuffle_of_them_is_not(rng):
     analysis = analyze(read_table(frame, "y"), bootstrap=0, folds=2)
     assert "dependent rows" in kinds(analysis)
     said = next(f.text for f in analysis.verdict.findings if f.kind == "dependent rows")
-    assert "what the fit leaves of 'y' has a rank correlation of 0." in said
+    assert "the residuals of 'y' have a rank correlation of 0." in said
     order = rng.permutation(len(frame))
     shuffled = replace(
         analysis.table, X=analysis.table.X.iloc[order], Y=analysis.table.Y.iloc[order]
     )
     assert "dependent rows" not in kinds(replace(analysis, table=shuffled))
+
+
+def test_a_response_that_only_rises_may_be_a_series(rng):
+    frame = in_time(rng).assign(year=np.arange(1800, 2000))
+    frame["y"] = np.exp(0.05 * frame["y"].cumsum() + 0.4 * np.arange(200))
+    frame["y"] = np.log(frame["y"].cumsum())
+    analysis = analyze(read_table(frame, "y"), bootstrap=0, folds=2)
+    assert analysis.table.Y["y"].is_monotonic_increasing
+    assert "dependent rows" in kinds(analysis)
 
 
 def test_dependence_that_spoils_nothing_is_not_said(rng):

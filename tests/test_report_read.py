@@ -87,9 +87,9 @@ def test_parquet(frame, tmp_path, monkeypatch):
         ("header.csv", b"a,b\n", "data: 'header.csv' holds no rows"),
         ("bytes.csv", b"\xff\xfe\x00", "data: cannot read 'bytes.csv': it is no text .*as UTF-8"),
         ("other.csv", b"a,b\n\x81,2\n", "it is no text .* save the file as UTF-8"),
-        ("twice.csv", b"a,b,a\n1,2,3\n", r"cannot read .* named 'a'; rename them\."),
-        ("bare.csv", b"0,0,1\n1,2,3\n", r"named '0'; .* does the first line name the columns\?$"),
+        ("bare.csv", b"0,0,1\n1,2,3\n", r"named '0'\. .* does the first line name the columns\?$"),
         ("book.xlsx", b"", r"ends in '.xlsx'; expected one of .csv, .tsv, .parquet"),
+        ("weka.arff", b"@data\n1,2\n", r"ends in '.arff'; .* Save the table as CSV\.$"),
         ("missing.csv", None, "data: there is no file"),
     ],
 )
@@ -98,6 +98,22 @@ def test_wrong_files(tmp_path, name, content, words):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=words):
         read_frame(tmp_path / name)
+
+
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_columns_that_share_a_name_are_told_apart_by_their_place(tmp_path, mark):
+    path = tmp_path / "twice.csv"
+    path.write_text(f"{mark}pulse{mark}b{mark}pulse\n1{mark}2{mark}3{mark}4\n".replace(",", mark))
+    frame, notes = read_frame(path)
+    expected = {"Unnamed: 0": [1], "pulse (column 2)": [2], "b": [3], "pulse (column 4)": [4]}
+    assert frame.to_dict("list") == expected
+    assert notes == [
+        "twice.csv: columns that shared a name became 'pulse (column 2)', 'pulse (column 4)'."
+    ]
+    with pytest.raises(
+        ValueError, match=r"no column 'pulse'\. Did you mean 'pulse \(column 2\)', 'pulse"
+    ):
+        read_table(path, "pulse")
 
 
 def test_text_of_an_older_spreadsheet_is_read_and_noted(tmp_path):
@@ -201,7 +217,7 @@ def test_groups(frame):
     assert "by kind" not in table.X
     table = read_table(frame[:54], "y1,y2", group="kind")
     assert table.groups.nunique() == 2
-    assert "4 row(s) were dropped with groups" in table.notes[0]
+    assert "4 row(s) were left out with groups" in table.notes[0]
 
 
 def test_unlabeled_file(frame, tmp_path):
@@ -254,6 +270,17 @@ def test_numbers_are_read_as_spreadsheets_write_them(frame, tmp_path):
         np.testing.assert_array_equal(found, np.arange(900, 29_700, 480)[: len(found)])
 
 
+@pytest.mark.parametrize("sep", [",", ";"])
+def test_points_and_commas_in_one_column_both_mark_decimals(frame, tmp_path, sep):
+    values = (50 + 10 * frame["a"]).round(2) + 0.001  # three decimals look like thousands
+    both = [f"{v:.3f}" if k % 2 else f"{v:.1f}".replace(".", ",") for k, v in enumerate(values)]
+    both[1] = "51.25"  # but thousands do not have two digits
+    frame[["y1"]].assign(weight=both, b=frame["b"]).to_csv(tmp_path / "n.csv", sep=sep, index=False)
+    found = read_table(tmp_path / "n.csv", "y1").X["weight"].to_numpy()
+    np.testing.assert_allclose(found[2:], values[2:], atol=0.051)
+    assert found[1] == 51.25
+
+
 def test_cells_of_several_units_stay_text(frame):
     frame["weight"] = [f"{k} kg" if k % 2 else f"{k} g" for k in range(60)]
     frame["day"] = [f"2020-01-{k % 28 + 1:02d}" for k in range(60)]
@@ -265,7 +292,7 @@ def test_a_word_for_totals_that_is_a_value_of_its_column_is_no_total(frame):
     frame["grade"] = ["poor", "average", "good"] * 19 + ["good", "poor", "average"]
     table = read_table(frame, "y1,y2")
     assert len(table.X) == len(frame)
-    assert "sums up" not in " ".join(table.notes)
+    assert "a sum or mean" not in " ".join(table.notes)
 
 
 def test_titles_totals_copies_and_empty_rows_are_left_out(frame, tmp_path):
@@ -276,14 +303,19 @@ def test_titles_totals_copies_and_empty_rows_are_left_out(frame, tmp_path):
     np.testing.assert_allclose(table.X, frame[list("abcde")], atol=1e-3)
     assert table.X.index[-1] == ("my.csv", 60)
     said = " ".join(table.notes)
-    for words in ("line 3, below a title", "sums up the others: row 63", "1 row(s) that repeat"):
+    for words in (
+        "line 3, below a title",
+        "a sum or mean of the others: row 63",
+        "1 row(s) that repeat",
+    ):
         assert words in said
     coarse = frame.round(0)
     assert len(read_table(pd.concat([coarse, coarse[:9]]), "y1").X) == 69  # equal by chance
 
 
 def test_numbers_that_may_be_classes_are_noted(frame):
-    note = "Whole numbers: 'y1' (3 values). If these are classes, write them as text."
+    note = "Whole numbers: 'y1' (3 values). If these are classes, write them as text, such as "
+    note += "'class 1'."
     assert note in read_table(frame.assign(y1=np.arange(60) % 3), "y1").notes
 
 
@@ -298,7 +330,7 @@ def test_numbers_that_may_be_classes_are_noted(frame):
         ({}, {"drop": "q"}, "drop: no column 'q'"),
         ({}, {"responses": "y1,y1"}, "responses: 'y1' named more than once"),
         ({}, {"predictors": "a,y1"}, "'y1' cannot also be a predictor, group or dropped"),
-        ({}, {"predictors": "a"}, r"predictors: 1 column\(s\) left; at least 2 needed"),
+        ({}, {"predictors": "a"}, r"predictors: 1 column\(s\) left, 'a'; at least 2 needed"),
         ({}, {"unlabeled": pd.DataFrame({"a": [1.0]})}, "unlabeled: no column 'b'"),
         ({"y1": [*"abcdefghijkl"] * 5}, {}, r"not numeric: 'y1' \(60 .* or at most 10 classes"),
         ({"d": 1e300 * np.arange(60)}, {}, r"predictors holds values too .* in column\(s\) 'd'"),
