@@ -186,9 +186,12 @@ class Fact(float):
 def test_every_judge_can_return_every_answer(label):
     """That the facts as measured give the answers as stored is tested below."""
     found: set = set()
-    while len(found) < (3 if found & {"yes", "in part", "no"} else 2):
+    every = {"yes", "in part", "no"}, {True, False}
+    for _ in range(50_000):
         found.add(JUDGES[label].rule(defaultdict(Fact)))
-    assert found in ({"yes", "in part", "no"}, {True, False})
+        if found in every:
+            break
+    assert found in every
 
 
 def test_numbers_against_a_written_answer_are_an_error(monkeypatch):

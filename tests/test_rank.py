@@ -103,7 +103,7 @@ def test_rules_at_their_edges():
     assert energy_rank(np.zeros(3), 0.95) == 1
     assert sequential_rank(np.array([0.1, 5.0]), np.array([1.0, 1.0])) == 1
     assert sequential_rank(np.array([2.0, 5.0]), np.array([1.0, 1.0])) == 2
-    assert sequential_rank(np.array([1.0]), np.array([1.0])) == 1  # strictly above
+    assert sequential_rank(np.array([2.0, 1.0]), np.array([1.0, 1.0])) == 1  # strictly above
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e300])
