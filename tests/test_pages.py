@@ -192,9 +192,14 @@ def test_choices_of_the_errata_are_its_parts():
     choices = soup(re.findall(r"```{raw} html\n(.*?)```", text, flags=re.S)[0])
     heads = re.findall(r"^## (.*)$", text, flags=re.M)
     parts = [head.lower().replace(" ", "-") for head in heads]
-    assert [option["value"] for option in choices.select("option")] == ["", *parts[:3]]
-    entries = re.findall(r"{dropdown} .*\n:class-container: fold\n:name: (\S+)\n", text)
-    assert len({*entries}) == text.count("{dropdown} **") > 50
+    weights = choices.select("[name=section] option")
+    assert [option["value"] for option in weights] == ["", *parts[:3]]
+    entry = r"{dropdown} .*\n:class-container: fold concerns-(\w+)\n:name: (\S+)\n"
+    marks, names = zip(*re.findall(entry, text), strict=True)
+    assert len({*names}) == text.count("{dropdown} **") > 50
+    readers = [option["value"] for option in choices.select("[name=concerns] option")]
+    assert {*readers} == {"", *marks}, "each entry concerns users, proofs or tables"
+    assert readers == ["", "users", "proofs", "tables"]
 
 
 # Readings of the network's standardization.

@@ -94,7 +94,7 @@ FOLDS = """<!DOCTYPE html><meta charset=utf-8>
 <p id=inside>x</p></details>
 <details class=row data-kind=remark id=b><summary>B</summary>y</details></section>
 <section id=two>
-<details class=row data-kind=lemma id=c><summary>C</summary>z</details></section></section>
+<details class="row kind-lemma" id=c><summary>C</summary>z</details></section></section>
 <script src=folds.js></script><script src=play/filter.js></script>"""
 SHOWN = "[...document.querySelectorAll('details')].filter((d) => d.checkVisibility())"
 CHOOSE = """document.querySelectorAll('select').forEach((one, k) => { one.selectedIndex = %s[k];

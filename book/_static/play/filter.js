@@ -1,10 +1,10 @@
-// Choices above a list: rows whose data, or section, fit every choice are shown; without scripts all.
+// Choices above a list: rows whose data, class or section fit every choice are shown; without scripts all.
 document.addEventListener("DOMContentLoaded", () => {
   for (const form of document.querySelectorAll("form.filters")) {
     form.hidden = false;
     const rows = [...document.querySelectorAll(form.dataset.rows)];
     const choices = [...form.querySelectorAll("select")];
-    const fits = (row, { name, value }) => !value || (name === "section" ? row.closest(`#${value}`) : row.dataset[name] === value);
+    const fits = (row, { name, value }) => !value || (name === "section" ? row.closest(`#${value}`) : row.dataset[name] === value || row.classList.contains(`${name}-${value}`));
     const show = () => {
       for (const row of rows) row.hidden = !choices.every((choice) => fits(row, choice));
       const count = rows.filter((row) => !row.hidden).length;
