@@ -70,19 +70,21 @@ def plot_means(cells: pd.DataFrame) -> Figure:
 
 
 def plot_distances(cells: pd.DataFrame, extras: pd.DataFrame, chance: float) -> Figure:
-    """Draw Table 1: a panel per law, a line per method, ridge regression and chance.
+    """Draw Table 1: a panel per law, a line per method, the default, ridge regression and chance.
 
     Four methods are named and have the paper's means as open markers; the other methods of the
     paper are gray. ``cells`` and ``extras`` are those of a
-    :class:`steinsdr.paper.ledger.Ledger`, ``chance`` is the mean distance of two random subspaces.
+    :class:`steinsdr.paper.ledger.Ledger`, in which the default of ``SteinSDR`` is the method
+    "default"; ``chance`` is the mean distance of two random subspaces.
     """
     part, others = (frame[frame["table"] == "table1"] for frame in (cells, extras))
     fig, axes = plt.subplots(2, 2, figsize=(9, 8.4), sharex=True, sharey=True)
     for ax, (law, of_law) in zip(axes.flat, part.groupby("law", sort=False), strict=True):
         ax.axhline(chance, color=REFERENCE_COLORS["chance"], ls=":", lw=1.6, label="chance")
-        _draw_methods(ax, of_law, others[others["law"] == law], "n", ridge="-")
+        beside = others[others["law"] == law]
+        _draw_methods(ax, of_law, beside, "n", default="-", ridge="-")
         ax.set(title=LAWS[str(law)].label, xticks=sorted(set(part["n"].astype(int))))
-    fig.supxlabel("labeled observations n")
+    plt.setp(axes[-1], xlabel="labeled observations n")  # a common label is under the legend
     fig.supylabel("mean Procrustes distance to the true subspace")
     _share_legend(fig, axes[0, 0])
     return fig
