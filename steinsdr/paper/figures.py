@@ -293,7 +293,7 @@ def plot_gaps(gaps: pd.DataFrame, chance: pd.Series, lines: dict[str, Sequence[s
     random subspaces by law and n, and ``lines`` the methods of each panel.
     """
     colors = METHOD_COLORS | REFERENCE_COLORS | {"limit": "0.35"}
-    fig, axes = plt.subplots(2, 2, figsize=(8.6, 7.4), sharey=True)
+    fig, axes = plt.subplots(2, 2, figsize=(6.2, 6.6), sharex=True, sharey=True)
     for ax, (law, names) in zip(axes.flat, lines.items(), strict=True):
         last, height = chance[law].index[-1], -1.0
         for name in sorted(names, key=lambda m: gaps["difference"][m, law, last]):
@@ -303,8 +303,10 @@ def plot_gaps(gaps: pd.DataFrame, chance: pd.Series, lines: dict[str, Sequence[s
             height = max(height + 0.07, end)  # names keep a line of text apart
             arrow = {"arrowstyle": "-", "relpos": (0, 0.5), "lw": 0.7, "color": color}
             place: dict[str, Any] = {"va": "center", "color": color, "arrowprops": arrow}
-            ax.annotate(name, (len(n) - 1, end), (len(n) - 0.8, height), **place)
+            ends = (len(n) - 1, end), (len(n) - 0.8, height)
+            ax.annotate(name, *ends, fontsize="small", **place)
         ax.plot(n, chance[law], ":", c="0.4")
-        ax.set(title=LAWS[law].label, xlim=(-0.2, 5), ylim=(-0.25, 0.72))
+        ax.set(title=LAWS[law].label, xlim=(-0.2, 5.6), ylim=(-0.25, 0.72))
         ax.set(xlabel="labeled observations", ylabel="difference in distance")
+        ax.label_outer()
     return fig
