@@ -226,7 +226,7 @@ def page(analysis: Analysis, pictures: Mapping[str, bytes]) -> str:
     )
     environment.filters |= {
         "number": _number,
-        "options": lambda advice: Markup(re.sub(r"--\w+", r"<code>\g<0></code>", escape(advice))),
+        "options": _with_options,
         "base64": lambda picture: base64.b64encode(picture).decode(),
         # A PNG says its width in bytes 16 to 20; pictures are drawn denser than screens show.
         "width": lambda picture: round(int.from_bytes(picture[16:20]) / DENSITY),
@@ -254,6 +254,12 @@ def page(analysis: Analysis, pictures: Mapping[str, bytes]) -> str:
         most_lines=MOST_LINES,
         version=__version__,
     )
+
+
+def _with_options(advice: str) -> Markup:
+    """Return an advice as HTML, its options of the command as code."""
+    plain = str(escape(advice))  # re.sub would escape the tags that it puts into Markup
+    return Markup(re.sub(r"--\w+", r"<code>\g<0></code>", plain))
 
 
 def test_table(analysis: Analysis) -> pd.DataFrame:
