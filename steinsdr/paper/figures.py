@@ -227,15 +227,23 @@ def plot_bibiplot(
         _draw_biplot(ax, shown, values, colors, n_names)
         ax.set(xlabel=f"direction {components[0]}", ylabel=f"direction {components[1]}")
         ax.set_title(title)
-        for family in sorted(set(families) & set(FAMILY_COLORS)):
-            place = np.median(shown[np.array(families) == family], axis=0)
+        named = [name in FAMILY_COLORS for name in families]
+        places = pd.DataFrame(shown[named]).groupby(np.array(families)[named]).median()
+        places = places.sort_values(1)
+        for family, x, y in zip(places.index, places[0], _apart(places[1]), strict=True):
             look: dict[str, Any] = {"weight": "bold", "ha": "center", "zorder": 5}
-            text = ax.text(*place, family, color=FAMILY_COLORS[family], gid="family", **look)
+            text = ax.text(x, y, family, color=FAMILY_COLORS[family], gid="family", **look)
             text.set_path_effects([withStroke(linewidth=3, foreground="white")])
     return figure
 
 
 _RADIUS = 3.0  # of the correlation circle, in standard deviations of the cells
+
+
+def _apart(heights: pd.Series) -> NDArray:
+    """Return the heights nearest to these, which rise, that keep names a line of text apart."""
+    steps = 0.1 * _RADIUS * np.arange(len(heights))
+    return isotonic_regression(heights - steps).x + steps if len(heights) else steps
 
 
 def _draw_biplot(
@@ -251,10 +259,7 @@ def _draw_biplot(
         ax.plot([0, x], [0, y], color="0.15", lw=0.7)
     for side, align in {-1: "right", 1: "left"}.items():
         mine, edge = ends[side * ends["x"] >= 0].sort_values("y"), side * 1.04 * _RADIUS
-        # The names stand at the heights nearest to the ends that keep a line of text apart.
-        steps = 0.1 * _RADIUS * np.arange(len(mine))
-        heights = isotonic_regression(mine["y"] - steps).x + steps if len(mine) else []
-        for name, height in zip(mine.index, heights, strict=True):
+        for name, height in zip(mine.index, _apart(mine["y"]), strict=True):
             ax.plot([mine["x"][name], edge], [mine["y"][name], height], color="0.6", lw=0.4)
             ax.text(edge, height, str(name), fontsize="small", ha=align, va="center")
     ax.set(xlim=(-1.55 * _RADIUS, 1.55 * _RADIUS), ylim=(-1.2 * _RADIUS, 1.25 * _RADIUS))
