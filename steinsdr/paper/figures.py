@@ -213,9 +213,10 @@ def plot_bibiplot(
     """Draw the two-panel biplot of Kobak et al. (2021): the same cells seen from both sides.
 
     Each panel shows the cells in two latent dimensions, standardized, and variables as lines: the
-    ends are their correlations with the two dimensions, in a circle of radius one. ``genes`` (n, p)
-    and ``ephys`` (n, q) have a row per cell, ``latent`` has their latent variables (n, r), of which
-    ``components``, counted from 1, are drawn.
+    ends are their correlations with the two dimensions, in a circle of radius one. The name of a
+    family stands near the median of its cells. ``genes`` (n, p) and ``ephys`` (n, q) have a row per
+    cell, ``latent`` has their latent variables (n, r), of which ``components``, counted from 1, are
+    drawn.
     """
     figure, axes = plt.subplots(2, 1, figsize=(6, 10))
     titles = ("Gene expression", "Electrophysiology")
