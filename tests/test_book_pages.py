@@ -88,6 +88,14 @@ def test_api_page_has_a_dozen_names_with_examples_and_internals_every_module():
     assert elsewhere <= set(", ".join(left_out).split(", ")), "described twice"
 
 
+def test_purposes_of_modules_are_the_first_sentences_of_their_docstrings():
+    folds = re.findall(r"^:::\{dropdown\} \*\*`(.+?)`\*\* (.+)$", PAGES["internals"], flags=re.M)
+    assert len(folds) == PAGES["internals"].count(":::{dropdown}")
+    for module, purpose in folds:
+        first = importlib.import_module(module).__doc__.partition("\n")[0]
+        assert purpose == re.sub(r":math:`(.*?)`", r"$\1$", first).replace("``", "`"), module
+
+
 # Structure.
 
 

@@ -83,7 +83,10 @@ def test_differences_share_their_note(cells):
     page = soup(pages.differences_html(twice))
     titles = [summary.get_text() for summary in page.select("summary")]
     assert len(page.select("li")) == len(twice)
-    assert titles == ["Table 2, SIR (2). The cause is not known.", "Table 9, MLP (2). x < y."]
+    assert titles == [
+        "Table 2, SIR (2). Ours 11% smaller, z −∞. The cause is not known.",
+        "Table 9, MLP (2). Ours 50% larger, z 35.4. x < y.",
+    ]
     assert page.select("details")[1].p.get_text() == "Rest."
     assert pages.differences_html(twice.head(0)) == "<p>None.</p>"
 

@@ -35,7 +35,8 @@ def _macros() -> Any:
     """Return the macros of ``pages.html.j2``."""
     options: dict[str, Any] = {"trim_blocks": True, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(autoescape=True, **options)
-    environment.filters |= {"formulas": _formulas, "readable": readable, "title": title_of, "z": _z}
+    environment.filters |= {"formulas": _formulas, "readable": readable, "title": title_of}
+    environment.filters |= {"change": _change, "z": _z}
     text = files(__package__).joinpath("pages.html.j2").read_text(encoding="utf-8")
     known = {"marks": MARKS, "entry_id": entry_id, "claim_id": claim_id}
     known |= {"asked": ASKED, "answers": ANSWERS}
@@ -89,6 +90,24 @@ def _z(value: float) -> str:
     if np.isinf(value):
         return "∞" if value > 0 else "−∞"
     return "" if np.isnan(value) else f"{value:.1f}".replace("-", "−")
+
+
+def _change(cells: pd.DataFrame) -> str:
+    """Return in words how far our means are from the paper's: the lowest and the highest change.
+
+    Examples
+    --------
+    >>> _change(pd.DataFrame({"mean": [0.9, 0.5], "paper_mean": 1.0, "z": [-3.5, -9.0]}))
+    'Ours 50% to 10% smaller, z −9.0 to −3.5'
+    """
+    changes = (cells["mean"] / cells["paper_mean"] - 1).agg(["min", "max"])
+    words = ["larger" if change > 0 else "smaller" for change in changes]
+    sizes = [f"{abs(change):.0%} {word}" for change, word in zip(changes, words, strict=True)]
+    if len({*words}) < len({*sizes}):  # one word is enough
+        sizes[0] = sizes[0].removesuffix(f" {words[0]}")
+    zs = cells["z"].agg(["min", "max"]).map(_z)
+    size, z = (" to ".join(dict.fromkeys(ends)) for ends in (sizes, zs))
+    return f"Ours {size}, z {z}"
 
 
 def ledger_html(cells: pd.DataFrame) -> str:
