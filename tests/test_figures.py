@@ -20,13 +20,13 @@ def close_figures():
     plt.close("all")
 
 
-def test_distances_show_every_law_and_method_with_ridge_and_chance(paper_cells):
+def test_distances_show_every_law_and_method_with_references_and_chance(paper_cells):
     some = paper_cells.query("table == 'table1' and method == 'SIR'").assign(method="ridge")
     fig = figures.plot_distances(paper_cells, some, 2.4)
     assert len(fig.axes) == 4
-    assert all(len(ax.get_lines()) == 12 for ax in fig.axes), "ten methods, ridge and chance"
+    assert all(len(ax.get_lines()) == 13 for ax in fig.axes), "ten methods, three references"
     named = [text.get_text() for text in fig.legends[0].get_texts()]
-    assert {"ridge", "chance", "others", "TRE-sup"} <= set(named)
+    assert {"default", "ridge", "chance", "others", "TRE-sup"} <= set(named)
     lines = {line.get_label(): line for line in fig.axes[0].get_lines()}
     np.testing.assert_allclose(lines["ridge"].get_ydata(), lines["SIR"].get_ydata())
     assert len(fig.axes[0].collections) == 4, "the paper's means of the named methods"

@@ -429,6 +429,13 @@ def report(linnerud, tmp_path_factory):
     return folder
 
 
+def test_options_in_an_advice_are_code(report):
+    findings = json.loads((report / "summary.json").read_text())["verdict"]["findings"]
+    told = set(re.findall(r"--\w+", " ".join(finding["advice"] for finding in findings)))
+    text = BeautifulSoup((report / "index.html").read_text(encoding="utf-8"), "html.parser")
+    assert {code.get_text() for code in text.select("li code")} == told != set()
+
+
 def test_tables_rebuild_the_reduction(report):
     pictures = {f"{name}.png" for name in FIGURES}
     tables = {"index.html", "summary.json", "held_out.csv"}

@@ -218,7 +218,8 @@ def test_printed_settings_are_told_from_others(monkeypatch):
     defaults = (1.0, *TikhonovScore.__init__.__defaults__[1:])
     monkeypatch.setattr(TikhonovScore.__init__, "__defaults__", defaults)
     (row,) = compare_settings().query("not same").itertuples(index=False)
-    assert tuple(row) == ("tab:numethod", "TikhonovScore", "lam", 1e-4, 1.0, False)
+    names = "kernel for the score", "regularization λ"
+    assert tuple(row) == ("tab:numethod", "TikhonovScore", "lam", 1e-4, 1.0, False, *names)
 
 
 def test_kurtosis_of_responses_needs_independent_predictors():

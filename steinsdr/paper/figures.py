@@ -70,19 +70,21 @@ def plot_means(cells: pd.DataFrame) -> Figure:
 
 
 def plot_distances(cells: pd.DataFrame, extras: pd.DataFrame, chance: float) -> Figure:
-    """Draw Table 1: a panel per law, a line per method, ridge regression and chance.
+    """Draw Table 1: a panel per law, a line per method, the default, ridge regression and chance.
 
     Four methods are named and have the paper's means as open markers; the other methods of the
     paper are gray. ``cells`` and ``extras`` are those of a
-    :class:`steinsdr.paper.ledger.Ledger`, ``chance`` is the mean distance of two random subspaces.
+    :class:`steinsdr.paper.ledger.Ledger`, in which the default of ``SteinSDR`` is the method
+    "default"; ``chance`` is the mean distance of two random subspaces.
     """
     part, others = (frame[frame["table"] == "table1"] for frame in (cells, extras))
     fig, axes = plt.subplots(2, 2, figsize=(9, 8.4), sharex=True, sharey=True)
     for ax, (law, of_law) in zip(axes.flat, part.groupby("law", sort=False), strict=True):
         ax.axhline(chance, color=REFERENCE_COLORS["chance"], ls=":", lw=1.6, label="chance")
-        _draw_methods(ax, of_law, others[others["law"] == law], "n", ridge="-")
+        beside = others[others["law"] == law]
+        _draw_methods(ax, of_law, beside, "n", default="-", ridge="-")
         ax.set(title=LAWS[str(law)].label, xticks=sorted(set(part["n"].astype(int))))
-    fig.supxlabel("labeled observations n")
+    plt.setp(axes[-1], xlabel="labeled observations n")  # a common label is under the legend
     fig.supylabel("mean Procrustes distance to the true subspace")
     _share_legend(fig, axes[0, 0])
     return fig
@@ -213,9 +215,10 @@ def plot_bibiplot(
     """Draw the two-panel biplot of Kobak et al. (2021): the same cells seen from both sides.
 
     Each panel shows the cells in two latent dimensions, standardized, and variables as lines: the
-    ends are their correlations with the two dimensions, in a circle of radius one. ``genes`` (n, p)
-    and ``ephys`` (n, q) have a row per cell, ``latent`` has their latent variables (n, r), of which
-    ``components``, counted from 1, are drawn.
+    ends are their correlations with the two dimensions, in a circle of radius one. The name of a
+    family stands near the median of its cells. ``genes`` (n, p) and ``ephys`` (n, q) have a row per
+    cell, ``latent`` has their latent variables (n, r), of which ``components``, counted from 1, are
+    drawn.
     """
     figure, axes = plt.subplots(2, 1, figsize=(6, 10))
     titles = ("Gene expression", "Electrophysiology")
@@ -227,15 +230,23 @@ def plot_bibiplot(
         _draw_biplot(ax, shown, values, colors, n_names)
         ax.set(xlabel=f"direction {components[0]}", ylabel=f"direction {components[1]}")
         ax.set_title(title)
-        for family in sorted(set(families) & set(FAMILY_COLORS)):
-            place = np.median(shown[np.array(families) == family], axis=0)
+        named = [name in FAMILY_COLORS for name in families]
+        places = pd.DataFrame(shown[named]).groupby(np.array(families)[named]).median()
+        places = places.sort_values(1)
+        for family, x, y in zip(places.index, places[0], _apart(places[1]), strict=True):
             look: dict[str, Any] = {"weight": "bold", "ha": "center", "zorder": 5}
-            text = ax.text(*place, family, color=FAMILY_COLORS[family], gid="family", **look)
+            text = ax.text(x, y, family, color=FAMILY_COLORS[family], gid="family", **look)
             text.set_path_effects([withStroke(linewidth=3, foreground="white")])
     return figure
 
 
 _RADIUS = 3.0  # of the correlation circle, in standard deviations of the cells
+
+
+def _apart(heights: pd.Series) -> NDArray:
+    """Return the heights nearest to these, which rise, that keep names a line of text apart."""
+    steps = 0.1 * _RADIUS * np.arange(len(heights))
+    return isotonic_regression(heights - steps).x + steps if len(heights) else steps
 
 
 def _draw_biplot(
@@ -251,10 +262,7 @@ def _draw_biplot(
         ax.plot([0, x], [0, y], color="0.15", lw=0.7)
     for side, align in {-1: "right", 1: "left"}.items():
         mine, edge = ends[side * ends["x"] >= 0].sort_values("y"), side * 1.04 * _RADIUS
-        # The names stand at the heights nearest to the ends that keep a line of text apart.
-        steps = 0.1 * _RADIUS * np.arange(len(mine))
-        heights = isotonic_regression(mine["y"] - steps).x + steps if len(mine) else []
-        for name, height in zip(mine.index, heights, strict=True):
+        for name, height in zip(mine.index, _apart(mine["y"]), strict=True):
             ax.plot([mine["x"][name], edge], [mine["y"][name], height], color="0.6", lw=0.4)
             ax.text(edge, height, str(name), fontsize="small", ha=align, va="center")
     ax.set(xlim=(-1.55 * _RADIUS, 1.55 * _RADIUS), ylim=(-1.2 * _RADIUS, 1.25 * _RADIUS))
@@ -293,7 +301,7 @@ def plot_gaps(gaps: pd.DataFrame, chance: pd.Series, lines: dict[str, Sequence[s
     random subspaces by law and n, and ``lines`` the methods of each panel.
     """
     colors = METHOD_COLORS | REFERENCE_COLORS | {"limit": "0.35"}
-    fig, axes = plt.subplots(2, 2, figsize=(8.6, 7.4), sharey=True)
+    fig, axes = plt.subplots(2, 2, figsize=(6.2, 6.6), sharex=True, sharey=True)
     for ax, (law, names) in zip(axes.flat, lines.items(), strict=True):
         last, height = chance[law].index[-1], -1.0
         for name in sorted(names, key=lambda m: gaps["difference"][m, law, last]):
@@ -303,8 +311,10 @@ def plot_gaps(gaps: pd.DataFrame, chance: pd.Series, lines: dict[str, Sequence[s
             height = max(height + 0.07, end)  # names keep a line of text apart
             arrow = {"arrowstyle": "-", "relpos": (0, 0.5), "lw": 0.7, "color": color}
             place: dict[str, Any] = {"va": "center", "color": color, "arrowprops": arrow}
-            ax.annotate(name, (len(n) - 1, end), (len(n) - 0.8, height), **place)
+            ends = (len(n) - 1, end), (len(n) - 0.8, height)
+            ax.annotate(name, *ends, fontsize="small", **place)
         ax.plot(n, chance[law], ":", c="0.4")
-        ax.set(title=LAWS[law].label, xlim=(-0.2, 5), ylim=(-0.25, 0.72))
+        ax.set(title=LAWS[law].label, xlim=(-0.2, 5.6), ylim=(-0.25, 0.72))
         ax.set(xlabel="labeled observations", ylabel="difference in distance")
+        ax.label_outer()
     return fig

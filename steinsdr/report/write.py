@@ -30,6 +30,7 @@ from ..plotting import METHOD_COLORS, NULL, SIGNAL, plot_summary, use_style
 from .rules import LEVEL, METHODS, Analysis
 
 DENSITY = 1.7  # pixels of a picture for one of the screen
+WIDTH = 6.2  # of a figure, in inches: a phone shows all of it with legible letters
 MOST_NAMES = 30  # names that fit beside a figure
 MOST_RESPONSES, MOST_DIRECTIONS = 4, 3  # panels that fit into one
 MOST_POINTS = 2_000  # of a scatter plot
@@ -58,19 +59,19 @@ def plot_predictors(analysis: Analysis) -> Figure:
     p, rows = len(names), np.arange(len(names))
     height = np.clip(0.3 * p + 1.0, 3.2, 8.0)
     figure, axes = plt.subplots(
-        1, 2, figsize=(height + 5.0, height + 0.8), width_ratios=[height + 1.0, 3], sharey=True
+        1, 2, figsize=(WIDTH, height + 0.8), width_ratios=[2, 1], sharey=True
     )
     X = analysis.table.X[names].fillna(columns["mean"])
     image = axes[0].imshow(
         np.corrcoef(X, rowvar=False), cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto"
     )
-    figure.colorbar(image, ax=axes[0], label="correlation", location="bottom", shrink=0.6)
+    figure.colorbar(image, ax=axes[0], label="correlation", location="bottom", shrink=0.8)
     flagged = columns["remarks"].str.contains("collinear").to_numpy()
     share = columns["explained_by_others"].to_numpy()
     axes[1].hlines(rows, 0, share, color=NULL, lw=1)
     axes[1].scatter(share[~flagged], rows[~flagged], color=SIGNAL, s=28, zorder=3)
     axes[1].scatter(share[flagged], rows[flagged], color="#c44e52", marker="D", s=28, zorder=3)
-    axes[1].set(xlim=(0, 1.03), xlabel="share explained by the others", ylim=(p - 0.5, -0.5))
+    axes[1].set(xlim=(0, 1.03), xlabel="share explained\nby the others", ylim=(p - 0.5, -0.5))
     axes[0].grid(visible=False)
     axes[0].set_yticks(rows, [_shortened(name) for name in names])
     axes[0].set_xticks([])
@@ -84,7 +85,7 @@ def plot_loadings(analysis: Analysis) -> Figure:
     """
     table, shown = analysis.loadings(), _largest(analysis)[:MOST_NAMES]
     r = min(analysis.n_components, MOST_DIRECTIONS)
-    size = (2.6 + 2.6 * r, 0.28 * len(shown) + 1.3)
+    size = (min(2.6 + 2.6 * r, WIDTH), 0.28 * len(shown) + 1.3)
     figure, axes = plt.subplots(1, r, figsize=size, sharey=True, sharex=True, squeeze=False)
     rows = np.arange(len(shown))
     for ax, direction in zip(axes[0], analysis.directions[:r], strict=True):
@@ -109,7 +110,7 @@ def plot_summaries(analysis: Analysis) -> Figure:
     r = min(analysis.n_components, MOST_DIRECTIONS)
     Z = analysis.reduced().iloc[: len(analysis.table.X), 1:].to_numpy()
     some = np.linspace(0, len(Z) - 1, min(len(Z), MOST_POINTS)).astype(int)
-    shape, size = (len(names), r), (1.2 + 3.2 * r, 2.6 * len(names))
+    shape, size = (len(names), r), (min(1.2 + 3.2 * r, WIDTH), 2.5 * len(names))
     figure, axes = plt.subplots(*shape, figsize=size, sharex="col", sharey="row", squeeze=False)
     for row, name in zip(axes, names, strict=True):
         for k, ax in enumerate(row):
@@ -126,7 +127,7 @@ def plot_comparison(analysis: Analysis) -> Figure:
     best = comparison.r2["SteinSDR"].sort_values(ascending=False, kind="stable").index
     shown = comparison.r2.loc[best[:MOST_NAMES], list(METHODS)].to_numpy()
     values = np.vstack([comparison.mean_r2[list(METHODS)], shown])
-    figure, ax = plt.subplots(figsize=(7.5, 0.4 * len(values) + 1.9))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.4 * len(values) + 1.9))
     rows = np.arange(len(values))
     for k, (name, color, marker) in enumerate(zip(METHODS, COLORS, MARKERS, strict=True)):
         y = rows + 0.12 * (k - 2.5)  # a little apart, so that equal values stay visible
@@ -225,7 +226,7 @@ def page(analysis: Analysis, pictures: Mapping[str, bytes]) -> str:
     )
     environment.filters |= {
         "number": _number,
-        "options": lambda advice: Markup(re.sub(r"--\w+", r"<code>\g<0></code>", escape(advice))),
+        "options": _with_options,
         "base64": lambda picture: base64.b64encode(picture).decode(),
         # A PNG says its width in bytes 16 to 20; pictures are drawn denser than screens show.
         "width": lambda picture: round(int.from_bytes(picture[16:20]) / DENSITY),
@@ -253,6 +254,12 @@ def page(analysis: Analysis, pictures: Mapping[str, bytes]) -> str:
         most_lines=MOST_LINES,
         version=__version__,
     )
+
+
+def _with_options(advice: str) -> Markup:
+    """Return an advice as HTML, its options of the command as code."""
+    plain = str(escape(advice))  # re.sub would escape the tags that it puts into Markup
+    return Markup(re.sub(r"--\w+", r"<code>\g<0></code>", plain))
 
 
 def test_table(analysis: Analysis) -> pd.DataFrame:
