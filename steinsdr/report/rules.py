@@ -253,7 +253,7 @@ def _counts_rows(column: pd.Series) -> bool:
 
 
 def alikeness(values: NDArray, groups: NDArray) -> tuple[NDArray, float]:
-    r"""Rank correlation of each column (n, k) from one row to the next, and what it has to exceed.
+    r"""Return the rank correlation of each column (n, k) from row to row, and what it must exceed.
 
     In rows that were drawn independently, in whatever order they came, it is nearly normal with
     standard deviation :math:`1/\sqrt n`, whatever their tails. The limit is a quantile of that law,
