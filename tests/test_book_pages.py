@@ -8,6 +8,7 @@ import os
 import pkgutil
 import re
 import runpy
+from textwrap import dedent
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -19,6 +20,8 @@ from matplotlib.testing.compare import compare_images
 
 import steinsdr
 import steinsdr.paper.notebook
+from steinsdr.paper.experiment import find_experiment
+from steinsdr.paper.store import Store
 
 BOOK = ROOT / "book"
 PAGES = {path.stem: path.read_text() for path in sorted(BOOK.glob("*.md"))}
@@ -56,6 +59,16 @@ def test_code_runs_and_glues_what_the_text_uses(page, monkeypatch):
     assert set(used) == set(glued)
     defined = [n for n in ast.walk(ast.parse("\n".join(cells))) if isinstance(n, ast.FunctionDef)]
     assert len(defined) <= 3
+
+
+def test_lines_on_the_page_on_running_give_the_row_that_its_command_replays(capsys):
+    example = re.search(r"```python\n(   from steinsdr.*?)```", PAGES["running"], flags=re.S)[1]
+    exec(dedent(example), {})
+    experiment = find_experiment("table1")
+    cell = experiment.cell(law="ar1", n=300, method="TRE-sup", rep=17)
+    assert "replay table1 --law ar1 --n 300 --method TRE-sup --rep 17" in PAGES["running"]
+    stored = Store(experiment, BOOK / "results").read()[cell].values[0]
+    assert float(capsys.readouterr().out) == pytest.approx(stored, abs=experiment.precision)
 
 
 # The API page.
