@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import TweedieRegressor
 
 from steinsdr import SteinSDR
@@ -277,6 +278,23 @@ def test_summary_shows_directions_and_loadings(three):
     expected = sdr.loadings_[j, 0] + np.array([0, -half, half])
     assert name == f"gene{j}"
     assert [float(number.strip("[,]")) for number in numbers] == pytest.approx(expected, abs=1e-3)
+
+
+def test_standard_errors_are_those_of_the_bootstrap():
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((400, 5))
+    Y = X[:, :2] + np.column_stack([np.sin(X[:, 0]), 0 * X[:, 0]]) + rng.standard_normal((400, 2))
+    sdr = SteinSDR(2, score_estimator=GaussianScore(), augment="ridge", weights=None).fit(X, Y)
+    moved = []
+    for _ in range(100):
+        rows = rng.integers(400, size=400)
+        again = clone(sdr).fit(X[rows], Y[rows]).loadings_
+        # Rotations within the subspace are no error: compare with the nearest basis.
+        moved.append(again @ np.linalg.pinv(sdr.loadings_.T @ again) - sdr.loadings_)
+    bootstrap = np.sqrt(np.mean(np.square(moved), axis=(0, 2)))
+    errors = np.sqrt(np.mean(np.square(sdr.loading_errors_), axis=1))
+    np.testing.assert_allclose(errors[2:], bootstrap[2:], rtol=0.3)
+    assert sdr.subspace_error_ == pytest.approx(np.sqrt(2 * np.sum(errors**2)))
 
 
 @pytest.mark.parametrize("right", [True, False])

@@ -466,7 +466,7 @@ def _fit_facts(analysis: Analysis) -> dict[str, Any]:
 
 
 def _order_facts(analysis: Analysis) -> dict[str, Any]:
-    """Whether neighboring rows are alike, in predictors and in what the fit leaves of responses.
+    """Say whether neighboring rows are alike, in predictors and in the residuals of responses.
 
     Both together, and not one of them, spoil tests and intervals.
     """
